@@ -83,11 +83,13 @@ fn header(text: &str) -> String {
 fn extension(text: &str) -> String {
     let short: String = text.chars().take(LONGEST).collect();
     let escaped = short.replace('\\', "\\\\").replace('=', "\\=");
-    escaped.replace('\n', "\\n").replace('\r', "\\r")
+    flat(&escaped.replace('\n', "\\n").replace('\r', "\\r"))
 }
 
+/// Takes out what ends a line for some reader, or does something to a terminal.
 fn flat(text: &str) -> String {
-    let char = |char: char| if char.is_control() { ' ' } else { char };
+    let ends = |char: char| char.is_control() || matches!(char, '\u{2028}' | '\u{2029}');
+    let char = |char: char| if ends(char) { ' ' } else { char };
     text.chars().map(char).collect()
 }
 

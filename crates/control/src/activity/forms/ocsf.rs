@@ -66,7 +66,10 @@ pub(super) fn event(record: &Value) -> Value {
             "session": { "uid": record.get("session_id") },
         },
         "api": {
-            "operation": record.get("tool_name"),
+            "operation": match text(record, "tool_name") {
+                "" => operation(record),
+                tool => tool,
+            },
             "service": { "name": record.get("server_name") },
             "request": { "uid": record.get("id") },
         },
@@ -97,10 +100,18 @@ fn named(record: &Value, activity: u64) -> &str {
         READ => "Read",
         UPDATE => "Update",
         DELETE => "Delete",
-        _ => match text(record, "method") {
-            "" => text(record, "type"),
-            method => method,
-        },
+        _ => operation(record),
+    }
+}
+
+/// What was done: a method of the protocol, and for what is no message the type of the record.
+fn operation(record: &Value) -> &str {
+    let kind = text(record, "type");
+    match text(record, "method") {
+        // Where the gateway starts and stops the version stands there.
+        "" => kind,
+        _ if kind.starts_with("system_") => kind,
+        method => method,
     }
 }
 

@@ -66,6 +66,21 @@ fn an_event_says_what_was_done_as_far_as_it_is_known() {
 }
 
 #[test]
+fn what_is_no_message_is_named_by_its_type() {
+    let started = json!({ "type": "system_start", "method": "1.2.3", "tool_name": "" });
+    let event: Value = serde_json::from_str(&Form::Ocsf.print(&started, false)).unwrap();
+    assert_eq!(event["activity_name"], "system_start");
+    assert_eq!(event["api"]["operation"], "system_start");
+}
+
+#[test]
+fn nothing_ends_a_line_before_its_end() {
+    let odd = json!({ "type": "tool_call", "tool_name": "a\u{2028}b\u{85}c\u{1b}[2Jd\ne" });
+    let line = Form::Cef.print(&odd, false);
+    assert!(line.contains("request=a b c [2Jd\\ne"), "{line}");
+}
+
+#[test]
 fn an_event_has_what_its_class_requires() {
     let event: Value = serde_json::from_str(&Form::Ocsf.print(&record(), true)).unwrap();
     for (path, expect) in [
