@@ -40,6 +40,41 @@ impl Origin {
     }
 }
 
+/// Windows of text that come to an origin, some of them from another one. Neighbours mostly come from
+/// the same, and are counted together.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    seq: u32,
+    more: usize,
+    /// INVARIANT: lives, and so does what the windows come to.
+    from: u32,
+    fewer: usize,
+}
+
+impl Tally {
+    /// Begins to count what comes to an origin.
+    pub(crate) fn new(seq: u32) -> Self {
+        Self {
+            seq,
+            more: 0,
+            from: seq,
+            fewer: 0,
+        }
+    }
+
+    /// Counts a window that no other origin had.
+    #[inline]
+    pub(crate) fn add(&mut self) {
+        self.more += 1;
+    }
+
+    /// Tells whether an origin is known to live; another one may.
+    #[inline]
+    pub(crate) fn is_alive(&self, seq: u32) -> bool {
+        seq == self.from
+    }
+}
+
 /// The origins of a scope.
 #[derive(Debug, Default)]
 pub(crate) struct Origins {
@@ -86,6 +121,33 @@ impl Origins {
     pub(crate) fn is_of_others(&self, seq: u32) -> bool {
         let origin = self.get(seq);
         origin.is_some_and(|origin| !matches!(origin.voice, Voice::Agent(_)))
+    }
+
+    /// Counts a window that comes from another origin.
+    #[inline]
+    pub(crate) fn take_over(&mut self, from: u32, tally: &mut Tally) {
+        if from != tally.from {
+            self.count(tally);
+            tally.from = from;
+        }
+        tally.more += 1;
+        tally.fewer += 1;
+    }
+
+    /// Takes note of what was counted; the count begins anew.
+    pub(crate) fn count(&mut self, tally: &mut Tally) {
+        let Tally {
+            seq,
+            more,
+            from,
+            fewer,
+        } = std::mem::replace(tally, Tally::new(tally.seq));
+        if let Some(origin) = self.get_mut(seq) {
+            origin.text += more;
+        }
+        if let Some(origin) = self.get_mut(from) {
+            origin.text = origin.text.saturating_sub(fewer);
+        }
     }
 
     /// Takes note that the text of all of them is gone.

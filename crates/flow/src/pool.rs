@@ -6,8 +6,6 @@
 
 /// Slots of a bucket: one line of memory.
 const SLOTS: usize = 8;
-/// One bit for each of them.
-const BITS: [u64; SLOTS] = [1, 2, 4, 8, 16, 32, 64, 128];
 /// Slots that are filled before a pool grows, or lets its oldest origin go: of every eight.
 const FILL: usize = 7;
 /// Bytes of a pool that stays in a cache beside a processor.
@@ -21,10 +19,92 @@ const TAG_SHIFT: u32 = SEQ_BITS + NOTE_BITS;
 /// Numbers of origins wrap here.
 pub(crate) const SEQ_MASK: u32 = (1 << SEQ_BITS) - 1;
 
+/// Eight slots, the upper half of each and the lower half, in one line of memory. Halves of one kind
+/// stand side by side, so that one of all slots is compared at once.
+///
+/// INVARIANT: what is empty comes last.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Bucket {
+    upper: [u32; SLOTS],
+    lower: [u32; SLOTS],
+}
+
+impl Bucket {
+    const EMPTY: Self = Self {
+        upper: [0; SLOTS],
+        lower: [0; SLOTS],
+    };
+
+    /// Adds up the `numbers` of the slots with this upper half. All of them are looked at, which is
+    /// faster than to stop where nobody can guess.
+    #[inline]
+    fn sum(&self, wanted: u32, numbers: [u32; SLOTS]) -> u32 {
+        let slots = self.upper.iter().zip(numbers);
+        slots.fold(0, |sum, (upper, number)| {
+            sum.wrapping_add(if *upper == wanted { number } else { 0 })
+        })
+    }
+
+    /// Counts the slots that nothing is in.
+    #[inline]
+    fn empty(&self) -> usize {
+        let slots = self.upper.iter().zip(&self.lower);
+        slots
+            .filter(|(upper, lower)| **upper | **lower == 0)
+            .count()
+    }
+
+    fn slots(&self) -> impl Iterator<Item = u64> {
+        let halves = self.upper.iter().zip(&self.lower);
+        halves.map(|(upper, lower)| joined(*upper, *lower))
+    }
+
+    #[inline]
+    fn slot(&self, index: usize) -> Option<u64> {
+        Some(joined(*self.upper.get(index)?, *self.lower.get(index)?))
+    }
+
+    /// Puts something into a slot; returns what was there.
+    #[inline]
+    fn replace(&mut self, index: usize, slot: u64) -> Option<u64> {
+        let (upper, lower) = (self.upper.get_mut(index)?, self.lower.get_mut(index)?);
+        let old = joined(*upper, *lower);
+        (*upper, *lower) = halves(slot);
+        Some(old)
+    }
+}
+
+/// Numbers for the slots of two buckets: no two of them add up to another.
+const NUMBERS: [[u32; SLOTS]; 2] = [
+    [16, 17, 18, 19, 20, 21, 22, 23],
+    [24, 25, 26, 27, 28, 29, 30, 31],
+];
+const LEAST: u32 = 16;
+
+/// Where a slot is: which bucket, and which of its slots.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    at: usize,
+    index: usize,
+}
+
+#[inline]
+fn joined(upper: u32, lower: u32) -> u64 {
+    u64::from(upper) << 32 | u64::from(lower)
+}
+
+/// Returns the upper and the lower half of a slot.
+#[inline]
+fn halves(slot: u64) -> (u32, u32) {
+    let half = |bits: u64| u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(0);
+    (half(slot >> 32), half(slot))
+}
+
 /// A bounded set of tags.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    buckets: Vec<[u64; SLOTS]>,
+    buckets: Vec<Bucket>,
     live: usize,
     most: usize,
 }
@@ -79,8 +159,10 @@ impl Pool {
         let mut seen = 0;
         for tag in tags {
             for at in self.places(key(tag)) {
-                let [first, ..] = self.buckets.get(at).copied().unwrap_or_default();
-                seen ^= first;
+                if let Some(Bucket { upper, .. }) = self.buckets.get(at) {
+                    let [first, ..] = upper;
+                    seen ^= first;
+                }
             }
         }
         std::hint::black_box(seen);
@@ -110,27 +192,13 @@ impl Pool {
     /// Returns what is remembered of a tag.
     #[inline]
     pub(crate) fn get(&self, tag: u64, alive: impl Fn(u32) -> bool) -> Option<Seen> {
-        if self.buckets.is_empty() {
-            return None;
-        }
         let key = key(tag);
-        let places = self.places(key);
-        let mut buckets = places.iter().filter_map(|at| self.buckets.get(*at));
-        if buckets.any(|bucket| may_hold(bucket, key)) {
-            return self.living(key, places, alive);
-        }
-        None
-    }
-
-    /// Returns what is remembered of a key that is likely in one of its two buckets.
-    fn living(&self, key: u64, places: [usize; 2], alive: impl Fn(u32) -> bool) -> Option<Seen> {
-        let buckets = places.iter().filter_map(|at| self.buckets.get(*at));
-        let mut slots = buckets.flatten();
-        let slot = slots.find(|slot| **slot >> TAG_SHIFT == key && alive(seen_seq(**slot)));
-        slot.map(|slot| seen(*slot))
+        let (_, slot) = self.find(key, self.places(key))?;
+        alive(seen_seq(slot)).then(|| seen(slot))
     }
 
     /// Remembers a tag for an origin.
+    #[inline]
     pub(crate) fn add(&mut self, tag: u64, seen: Seen, alive: &impl Fn(u32) -> bool) -> Added {
         if self.live >= self.buckets.len() * FILL && self.buckets.len() < self.most {
             self.grow(alive);
@@ -138,28 +206,18 @@ impl Pool {
         let key = key(tag);
         let places = self.places(key);
         let slot = pack(key, seen);
-        let (known, empty) = match places.map(|at| self.buckets.get(at)) {
-            [Some(one), Some(other)] => (
-                both(one, other, |slot| slot >> TAG_SHIFT == key),
-                both(one, other, |slot| slot == 0),
-            ),
-            [_, _] => (0, 0),
-        };
-        if known != 0 {
-            let old = self.replace(places, first(known), slot);
-            let old = old.map_or(0, self::seen_seq);
+        if let Some((place, old)) = self.find(key, places) {
+            self.replace(place, slot);
+            let old = seen_seq(old);
             if alive(old) {
                 return Added::Renewed(old);
             }
             self.live += 1;
             return Added::New;
         }
-        let index = if empty == 0 {
-            self.vacant(key, alive)
-        } else {
-            emptier(empty).0
-        };
-        let old = self.replace(places, index, slot).unwrap_or(0);
+        let place = self.empty(places);
+        let place = place.unwrap_or_else(|| self.vacant(key, alive));
+        let old = self.replace(place, slot).unwrap_or(0);
         if old == 0 || !alive(seen_seq(old)) {
             self.live += 1;
             return Added::New;
@@ -167,55 +225,103 @@ impl Pool {
         Added::Displaced(seen_seq(old))
     }
 
-    /// Returns a slot among the sixteen of a key where none is empty.
-    fn vacant(&mut self, key: u64, alive: &impl Fn(u32) -> bool) -> usize {
-        let (index, free) = self.emptier(key, alive);
-        if free == 0 {
-            self.make_room(key, alive).unwrap_or(index)
+    /// Finds a key in one of its two buckets, and what is there. Most are in none, which the upper halves
+    /// of all slots tell together.
+    #[inline]
+    fn find(&self, key: u64, places: [usize; 2]) -> Option<(Place, u64)> {
+        let [Some(one), Some(other)] = places.map(|at| self.buckets.get(at)) else {
+            return None;
+        };
+        let (wanted, _) = halves(key << TAG_SHIFT);
+        let [here, there] = NUMBERS;
+        let sum = one.sum(wanted, here) + other.sum(wanted, there);
+        let index = usize::try_from(sum.checked_sub(LEAST)?).unwrap_or(usize::MAX);
+        let [first, second] = places;
+        let (at, bucket) = if index < SLOTS {
+            (first, one)
         } else {
-            index
-        }
+            (second, other)
+        };
+        // Two may look alike, or be one.
+        let index = if index < 2 * SLOTS {
+            index % SLOTS
+        } else {
+            return self.search(key, places);
+        };
+        let slot = bucket.slot(index).filter(|slot| slot >> TAG_SHIFT == key)?;
+        Some((Place { at, index }, slot))
     }
 
-    /// Returns a slot among the sixteen of a key, in the emptier bucket, and how many are free there.
-    ///
-    /// What belongs to the dead is looked at only where nothing is empty.
-    fn emptier(&self, key: u64, alive: &impl Fn(u32) -> bool) -> (usize, u32) {
-        let [one, other] = self.places(key).map(|at| self.buckets.get(at));
-        let (Some(one), Some(other)) = (one, other) else {
-            return (0, 0);
+    /// Finds a key by looking at one slot after the other.
+    #[cold]
+    fn search(&self, key: u64, places: [usize; 2]) -> Option<(Place, u64)> {
+        places.into_iter().find_map(|at| {
+            let mut slots = self.buckets.get(at)?.slots().enumerate();
+            let (index, slot) = slots.find(|(_, slot)| slot >> TAG_SHIFT == key)?;
+            Some((Place { at, index }, slot))
+        })
+    }
+
+    /// Returns the first empty slot in the one of two buckets that has more of them.
+    #[inline]
+    fn empty(&self, [first, second]: [usize; 2]) -> Option<Place> {
+        let empty = |at: usize| self.buckets.get(at).map_or(0, Bucket::empty);
+        let (here, there) = (empty(first), empty(second));
+        let (at, most) = if here >= there {
+            (first, here)
+        } else {
+            (second, there)
         };
-        let found = emptier(both(one, other, |slot| slot == 0));
-        if found.1 > 0 {
-            return found;
-        }
-        emptier(both(one, other, |slot| !alive(seen_seq(slot))))
+        let index = SLOTS - most;
+        (most > 0).then_some(Place { at, index })
+    }
+
+    /// Returns a slot for a key where none is empty: one of the dead, or else one that makes room.
+    #[cold]
+    fn vacant(&mut self, key: u64, alive: &impl Fn(u32) -> bool) -> Place {
+        let [at, _] = self.places(key);
+        let free = self.free(key, alive);
+        let free = free.or_else(|| self.make_room(key, alive));
+        free.unwrap_or(Place { at, index: 0 })
+    }
+
+    /// Returns a slot for a key that is empty or else belongs to the dead, in the bucket with more of
+    /// them.
+    fn free(&self, key: u64, alive: &impl Fn(u32) -> bool) -> Option<Place> {
+        let places = self.places(key);
+        self.empty(places).or_else(|| {
+            let dead = places.map(|at| {
+                let slots = self.buckets.get(at).into_iter().flat_map(Bucket::slots);
+                let dead = slots
+                    .enumerate()
+                    .filter(|(_, slot)| !alive(seen_seq(*slot)));
+                let mut dead = dead.map(|(index, _)| Place { at, index });
+                (dead.next(), dead.count())
+            });
+            let [(one, more), (other, others)] = dead;
+            one.filter(|_| more >= others).or(other)
+        })
     }
 
     /// Moves one tag out of the full buckets of a key to its other bucket; returns its old slot.
-    fn make_room(&mut self, key: u64, alive: &impl Fn(u32) -> bool) -> Option<usize> {
-        let slots = self.slots(key);
-        let moves = slots.iter().enumerate().find_map(|(index, &slot)| {
-            let other = slot >> TAG_SHIFT;
-            let (to, free) = self.emptier(other, alive);
-            (free > 0).then_some((index, other, to, slot))
+    fn make_room(&mut self, key: u64, alive: &impl Fn(u32) -> bool) -> Option<Place> {
+        let moves = self.places(key).into_iter().find_map(|at| {
+            let mut slots = self.buckets.get(at)?.slots().enumerate();
+            slots.find_map(|(index, slot)| {
+                let to = self.free(slot >> TAG_SHIFT, alive)?;
+                Some((Place { at, index }, to, slot))
+            })
         });
-        let (index, other, to, slot) = moves?;
-        self.replace(self.places(other), to, slot);
-        self.replace(self.places(key), index, 0);
-        Some(index)
+        let (from, to, slot) = moves?;
+        self.replace(to, slot);
+        self.replace(from, 0);
+        Some(from)
     }
 
-    fn slots(&self, key: u64) -> Vec<u64> {
-        let buckets = self.places(key).map(|at| self.buckets.get(at));
-        buckets.into_iter().flatten().flatten().copied().collect()
-    }
-
-    /// Replaces the slot with this index among the sixteen of two buckets; returns the old one.
-    fn replace(&mut self, places: [usize; 2], index: usize, slot: u64) -> Option<u64> {
-        let at = *places.get(index / SLOTS)?;
-        let place = self.buckets.get_mut(at)?.get_mut(index % SLOTS)?;
-        Some(std::mem::replace(place, slot))
+    /// Puts something into a slot; returns what was there.
+    #[inline]
+    fn replace(&mut self, place: Place, slot: u64) -> Option<u64> {
+        self.buckets.get_mut(place.at)?.replace(place.index, slot)
     }
 
     /// Returns the two buckets of a key.
@@ -228,55 +334,16 @@ impl Pool {
 
     fn grow(&mut self, alive: &impl Fn(u32) -> bool) {
         let size = (self.buckets.len() * 2).clamp(FIRST, self.most);
-        let old = std::mem::replace(&mut self.buckets, vec![[0; SLOTS]; size]);
-        for slot in old.into_iter().flatten().filter(|&slot| slot != 0) {
+        let old = std::mem::replace(&mut self.buckets, vec![Bucket::EMPTY; size]);
+        let slots = old.iter().flat_map(Bucket::slots);
+        for slot in slots.filter(|&slot| slot != 0) {
             if alive(seen_seq(slot)) {
                 let key = slot >> TAG_SHIFT;
-                let (index, _) = self.emptier(key, &|_| true);
-                self.replace(self.places(key), index, slot);
+                let [at, _] = self.places(key);
+                let place = self.free(key, &|_| true);
+                self.replace(place.unwrap_or(Place { at, index: 0 }), slot);
             }
         }
-    }
-}
-
-/// Tells whether a bucket may have a key, by the upper halves of its slots: most keys are in none.
-#[inline]
-fn may_hold(bucket: &[u64; SLOTS], key: u64) -> bool {
-    let half = |slot: u64| u32::try_from(slot >> 32).unwrap_or(0);
-    let wanted = half(key << TAG_SHIFT);
-    bucket.iter().any(|slot| half(*slot) == wanted)
-}
-
-/// One bit for each of the sixteen slots of two buckets that `is` something. All of them are looked at,
-/// which is faster than to stop where nobody can guess.
-#[inline]
-fn both(one: &[u64; SLOTS], other: &[u64; SLOTS], is: impl Fn(u64) -> bool) -> u64 {
-    let bits = |bucket: &[u64; SLOTS]| {
-        let slots = bucket.iter().zip(BITS);
-        slots.fold(0, |bits, (slot, bit)| {
-            bits | if is(*slot) { bit } else { 0 }
-        })
-    };
-    bits(other) << SLOTS | bits(one)
-}
-
-/// Returns the first of the slots in the bucket that has more of them, and how many it has.
-#[inline]
-fn emptier(slots: u64) -> (usize, u32) {
-    let (one, other) = (slots & ((1 << SLOTS) - 1), slots >> SLOTS);
-    if one.count_ones() >= other.count_ones() {
-        (first(one), one.count_ones())
-    } else {
-        (first(other) + SLOTS, other.count_ones())
-    }
-}
-
-/// Returns the first of some slots, or else the first of all.
-fn first(slots: u64) -> usize {
-    if slots == 0 {
-        0
-    } else {
-        slots.trailing_zeros() as usize
     }
 }
 

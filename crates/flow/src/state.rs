@@ -12,7 +12,7 @@ use mcpproxy_core::{CallId, DataOrigin, SessionKey, Side, Sink, Tick};
 use crate::digest::Digests;
 use crate::going::Going;
 use crate::hits::{Hits, Onward, SecretHit, compare};
-use crate::origins::{Origin, Origins, Voice};
+use crate::origins::{Origin, Origins, Tally, Voice};
 use crate::pool::{Added, Pool, Seen};
 use crate::reading::Reading;
 use crate::secret::{Bits, Vault};
@@ -175,16 +175,7 @@ impl State {
         let most = self.text.room() / 2;
         evicted |= reading.grams.len() > most;
         let grams = reading.grams.get(..most).unwrap_or(&reading.grams);
-        for batch in grams.chunks(BATCH) {
-            self.text.warm(batch.iter().map(|tag| tag ^ salt));
-            for tag in batch.iter().map(|tag| tag ^ salt) {
-                // What came from outside first is no secret of ours.
-                let alive = |seq| self.origins.is_alive(seq);
-                if self.outside.get(tag, alive).is_none() {
-                    evicted |= self.add_text(tag, seq);
-                }
-            }
-        }
+        evicted |= self.add_text(grams, salt, seq);
         for token in &reading.tokens {
             let own = if token.kind.is_wide() { 0 } else { salt };
             evicted |= self.add_typed(token.hash ^ own, token.kind, seq);
@@ -281,7 +272,42 @@ impl State {
         }
     }
 
-    fn add_text(&mut self, tag: u64, seq: u32) -> bool {
+    /// Remembers windows of text that are not known from outside: what came from there first is no
+    /// secret of ours. Tells whether older ones had to make room.
+    fn add_text(&mut self, grams: &[u64], salt: u64, seq: u32) -> bool {
+        let mut evicted = false;
+        let mut tally = Tally::new(seq);
+        for batch in grams.chunks(BATCH) {
+            self.text.warm(batch.iter().map(|tag| tag ^ salt));
+            for tag in batch.iter().map(|tag| tag ^ salt) {
+                let alive = |seq| self.origins.is_alive(seq);
+                if self.outside.get(tag, alive).is_some() {
+                    continue;
+                }
+                if self.text.is_full() {
+                    // Whoever dies takes along as many windows as are counted.
+                    self.origins.count(&mut tally);
+                    evicted |= self.make_room(seq);
+                }
+                let origins = &self.origins;
+                let alive = |seq| tally.is_alive(seq) || origins.is_alive(seq);
+                match self.text.add(tag, Seen { seq, note: 0 }, &alive) {
+                    Added::New => tally.add(),
+                    Added::Renewed(old) => self.origins.take_over(old, &mut tally),
+                    Added::Displaced(old) => {
+                        self.origins.take_over(old, &mut tally);
+                        evicted = true;
+                    }
+                }
+            }
+        }
+        self.origins.count(&mut tally);
+        evicted
+    }
+
+    /// Lets the oldest origins go until there is room for text; tells whether any had to.
+    #[cold]
+    fn make_room(&mut self, seq: u32) -> bool {
         let mut evicted = false;
         while self.text.is_full()
             && let Some(oldest) = self.origins.oldest().filter(|oldest| *oldest != seq)
@@ -289,28 +315,7 @@ impl State {
             self.kill(oldest);
             evicted = true;
         }
-        let origins = &self.origins;
-        let added = self
-            .text
-            .add(tag, Seen { seq, note: 0 }, &|seq| origins.is_alive(seq));
-        if let Some(origin) = self.origins.get_mut(seq) {
-            origin.text += 1;
-        }
-        match added {
-            Added::New => evicted,
-            Added::Renewed(old) => {
-                if let Some(origin) = self.origins.get_mut(old) {
-                    origin.text = origin.text.saturating_sub(1);
-                }
-                evicted
-            }
-            Added::Displaced(old) => {
-                if let Some(origin) = self.origins.get_mut(old) {
-                    origin.text = origin.text.saturating_sub(1);
-                }
-                true
-            }
-        }
+        evicted
     }
 
     fn add_typed(&mut self, hash: u64, kind: Kind, seq: u32) -> bool {
