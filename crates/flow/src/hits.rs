@@ -6,7 +6,7 @@ mod recall;
 mod secrets;
 mod tails;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use mcpproxy_core::{DataOrigin, Id128, Label, Likeness, Masked, Nature, SessionKey, Side};
@@ -19,6 +19,7 @@ use self::tails::Before;
 pub(crate) use self::tails::{Onward, tails};
 use crate::blob::Blob;
 use crate::evidence::{NOTABLE, RARE};
+use crate::hash::QuickMap;
 use crate::plain::rare;
 use crate::roll::{SPARE, roll};
 use crate::secret::{Bits, GRAM as SECRET};
@@ -196,8 +197,8 @@ type Covers<'a> = Vec<(&'a Stream, Cover)>;
 
 /// The best that any family of streams shows for an origin.
 struct Best<'a> {
-    /// What is shared by family, and in which streams.
-    families: HashMap<Family, (u32, Covers<'a>)>,
+    /// What is shared by family, and in which streams; there are few families.
+    families: Vec<(Family, u32, Covers<'a>)>,
     covered: u32,
     widest: u32,
     stream: &'a Stream,
@@ -212,8 +213,9 @@ impl Best<'_> {
         if self.covered < NOTABLE {
             return self.covered >= RARE;
         }
-        let mut families = self.families.values();
-        families.any(|(_, covers)| {
+        // The last ones are the shortest.
+        let mut families = self.families.iter().rev();
+        families.any(|(_, _, covers)| {
             let mut sum = 0;
             covers.iter().any(|(stream, cover)| {
                 sum += cover.rare(stream);
@@ -246,9 +248,9 @@ fn texts<'a>(
     hits: &mut Hits,
 ) {
     let mut recall = Recall::new(state, salts);
-    let mut best: HashMap<u32, Best<'a>> = HashMap::new();
+    let mut best: QuickMap<u32, Best<'a>> = QuickMap::default();
     for (stream, before) in streams {
-        let mut covers: HashMap<u32, Cover> = HashMap::new();
+        let mut covers: QuickMap<u32, Cover> = QuickMap::default();
         let mut private = false;
         recall.find(&stream.grams, |gram, (seq, public)| {
             if !pointers.contains(&gram.tag) {
@@ -292,7 +294,7 @@ fn texts<'a>(
 }
 
 /// Adds a window to what an origin shares with a stream.
-fn extend(covers: &mut HashMap<u32, Cover>, seq: u32, at: u32) {
+fn extend(covers: &mut QuickMap<u32, Cover>, seq: u32, at: u32) {
     let width = u32::try_from(GRAM).unwrap_or(0);
     let gap = u32::try_from(WINDOW).unwrap_or(0);
     let cover = covers.entry(seq).or_insert(Cover {
@@ -316,24 +318,32 @@ fn extend(covers: &mut HashMap<u32, Cover>, seq: u32, at: u32) {
     cover.end = end;
 }
 
-fn raise<'a>(best: &mut HashMap<u32, Best<'a>>, seq: u32, cover: Cover, stream: &'a Stream) {
+fn raise<'a>(best: &mut QuickMap<u32, Best<'a>>, seq: u32, cover: Cover, stream: &'a Stream) {
     let one = best.entry(seq).or_insert_with(|| Best {
-        families: HashMap::new(),
+        families: Vec::new(),
         covered: 0,
         widest: 0,
         stream,
         start: cover.start,
         end: cover.end,
     });
-    let family = one.families.entry(stream.family).or_default();
-    family.0 += cover.covered;
-    one.covered = one.covered.max(family.0);
     if cover.covered > one.widest {
         one.widest = cover.covered;
         one.stream = stream;
         (one.start, one.end) = (cover.start, cover.end);
     }
-    family.1.push((stream, cover));
+    let mut families = one.families.iter_mut();
+    let known = families.find(|(family, ..)| *family == stream.family);
+    if let Some((_, covered, covers)) = known {
+        *covered += cover.covered;
+        one.covered = one.covered.max(*covered);
+        covers.push((stream, cover));
+    } else {
+        let covered = cover.covered;
+        one.covered = one.covered.max(covered);
+        let covers = vec![(stream, cover)];
+        one.families.push((stream.family, covered, covers));
+    }
 }
 
 fn likeness(stream: &Stream, span: Range<u32>) -> Likeness {
@@ -393,7 +403,7 @@ fn tokens(
     hits: &mut Hits,
 ) {
     let alive = |seq| state.origins.is_alive(seq);
-    let mut seen: HashMap<u32, TokenHits> = HashMap::new();
+    let mut seen: QuickMap<u32, TokenHits> = QuickMap::default();
     let mut known = HashSet::new();
     for (token, leaf) in &sending.tokens {
         let narrow = || {

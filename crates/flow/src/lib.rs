@@ -11,6 +11,7 @@ pub mod settings;
 pub mod whose;
 
 mod fold;
+mod hash;
 mod roll;
 mod winnow;
 mod words;

@@ -5,9 +5,10 @@
 //! Folded text has no blanks, so its words are found by how they fit together. A word alone fits
 //! into others by accident: only chains of some length are taken for what they look like.
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
+
+use crate::hash::QuickSet;
 
 /// What a chain has to be worth, where a word is worth twice its length but one: three short words,
 /// or a long one.
@@ -17,10 +18,17 @@ const LONGEST: usize = 1024;
 /// Symbols beside a stretch that the words at its ends may reach into.
 const BESIDE: usize = 12;
 
-static WORDS: LazyLock<HashSet<&'static [u8]>> = LazyLock::new(|| {
+/// The words, each as the number that its letters make: none has more than [`LETTERS`].
+static WORDS: LazyLock<QuickSet<u128>> = LazyLock::new(|| {
     let words = include_str!("common/words.txt").split_ascii_whitespace();
-    words.map(str::as_bytes).collect()
+    words.map(|word| word.bytes().fold(0, longer)).collect()
 });
+const LETTERS: usize = 16;
+
+/// Adds a letter to the number that a word makes; what is further back than any word reaches is gone.
+fn longer(word: u128, letter: u8) -> u128 {
+    word << 8 | u128::from(letter)
+}
 
 /// The lengths of the words that begin and of those that end with two letters, as bits: few stretches
 /// can be a word, and only those are looked up.
@@ -88,7 +96,10 @@ fn chains(text: &[u8]) -> Vec<bool> {
     let [begins, ends] = &*EDGES;
     let mut best: Vec<Best> = Vec::with_capacity(text.len() + 1);
     best.push(Best::default());
-    for end in 1..=text.len() {
+    // The last letters, as the number that they make.
+    let mut letters = 0;
+    for (end, &letter) in (1..).zip(text) {
+        letters = longer(letters, letter);
         let mut chained = None;
         let lengths = |table: &[u32], pair: usize| table.get(pair).copied().unwrap_or(0);
         let may_end = lengths(ends, ending(text.get(..end).unwrap_or_default()));
@@ -106,7 +117,9 @@ fn chains(text: &[u8]) -> Vec<bool> {
             if length > 1 && lengths(begins, beginning(word)) & 1 << length == 0 {
                 continue;
             }
-            let Some(before) = best.get(end - length).filter(|_| WORDS.contains(word)) else {
+            let number = letters & u128::MAX >> (8 * LETTERS.saturating_sub(length));
+            let is_word = |_: &&Best| WORDS.contains(&number);
+            let Some(before) = best.get(end - length).filter(is_word) else {
                 continue;
             };
             let begun = before.apart - CHAIN;
@@ -153,8 +166,9 @@ mod tests {
     use crate::fold::folded;
 
     #[test]
-    fn the_longest_word_has_a_bit_for_its_length() {
-        assert!(WORDS.iter().all(|word| word.len() < 32));
+    fn the_longest_word_is_one_number() {
+        let mut words = include_str!("common/words.txt").split_ascii_whitespace();
+        assert!(words.all(|word| word.len() <= LETTERS));
     }
 
     #[test]

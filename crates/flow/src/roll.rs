@@ -141,13 +141,19 @@ impl<const K: usize> Iterator for Roll<'_, K> {
 /// Hands the hash of every window of `K` symbols to `each`, in order.
 #[inline]
 pub(crate) fn roll<const K: usize>(symbols: &[u8], mut each: impl FnMut(u64)) {
+    roll_some::<K>(symbols, |hashes| hashes.iter().copied().for_each(&mut each));
+}
+
+/// Hands the hashes of all windows of `K` symbols to `each`, some at a time, in order.
+#[inline]
+pub(crate) fn roll_some<const K: usize>(symbols: &[u8], mut each: impl FnMut(&[u64])) {
     let mut roll = Roll::<K>::new(symbols);
-    roll.next().into_iter().for_each(&mut each);
+    roll.next().iter().for_each(|first| each(&[*first]));
     let mut block = [0; 8];
     while roll.block(&mut block) {
-        block.into_iter().for_each(&mut each);
+        each(&block);
     }
-    roll.for_each(each);
+    roll.for_each(|hash| each(&[hash]));
 }
 
 fn combine(forward: u64, backward: u64) -> u64 {

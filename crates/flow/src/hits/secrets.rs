@@ -1,12 +1,11 @@
 //! Sensitive values in a sending: windows lead to a value, which is followed from there as far as
 //! it goes.
 
-use std::collections::HashMap;
-
 use mcpproxy_core::{Likeness, Nature};
 
 use super::{Hits, Read, SecretHit, likeness};
-use crate::roll::roll;
+use crate::hash::QuickMap;
+use crate::roll::roll_some;
 use crate::secret::{Bits, GRAM as SECRET, short};
 use crate::sending::Sending;
 use crate::state::{Errand, State, place_salt, said_salt};
@@ -111,20 +110,21 @@ pub(super) fn secrets<'a>(
     if state.vault.is_empty() {
         return;
     }
-    let mut seen: HashMap<u16, Trail<'a>> = HashMap::new();
+    let mut seen: QuickMap<u16, Trail<'a>> = QuickMap::default();
     let mut text = Vec::new();
     for (stream, before) in streams {
         // Most streams have no window that leads anywhere.
         let mut leads = false;
-        roll::<SECRET>(&stream.symbols, |hash| {
-            leads |= state.vault.may_find(short(hash));
+        text.clear();
+        text.reserve(stream.symbols.len());
+        roll_some::<SECRET>(&stream.symbols, |hashes| {
+            let windows = hashes.iter().map(|hash| short(*hash));
+            text.extend(windows.clone());
+            leads = windows.fold(leads, |leads, window| leads | state.vault.may_find(window));
         });
         if !leads {
             continue;
         }
-        text.clear();
-        text.reserve(stream.symbols.len());
-        roll::<SECRET>(&stream.symbols, |hash| text.push(short(hash)));
         for (at, &window) in text.iter().enumerate() {
             state.vault.find(window, |number, position| {
                 let Some(entry) = state.vault.entry(number) else {
