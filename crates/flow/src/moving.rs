@@ -138,11 +138,24 @@ pub(crate) fn periods(text: &str) -> Vec<String> {
         words.extend(self::words(text).take(MOST_ROWS * 2));
     }
     let hashes: Vec<u64> = words.iter().map(|word| first(word)).collect();
+    // Every word is compared with many: halves are compared four at a time.
+    let half = |shift: u32| {
+        let halves = hashes
+            .iter()
+            .map(|hash| hash >> shift & u64::from(u32::MAX));
+        let halves = halves.map(|half| u32::try_from(half).unwrap_or(0));
+        halves.collect::<Vec<u32>>()
+    };
+    let (upper, lower) = (half(32), half(0));
     let again = |period: usize| {
-        let later = hashes.get(period..).unwrap_or_default();
-        let same = hashes.iter().zip(later);
-        same.map(|(one, two)| usize::from(one == two))
-            .sum::<usize>()
+        let later = |halves| <[u32]>::get(halves, period..).unwrap_or_default();
+        let upper = upper.iter().zip(later(&upper));
+        let lower = lower.iter().zip(later(&lower));
+        let same = upper
+            .zip(lower)
+            .map(|((one, two), (three, four))| u32::from((one ^ two) | (three ^ four) == 0));
+        // INVARIANT: there are fewer words than would wrap; checked sums are slow here.
+        usize::try_from(same.fold(0, u32::wrapping_add)).unwrap_or(0)
     };
     let counts: Vec<(usize, usize)> = (2..=MOST_PERIOD).map(|one| (one, again(one))).collect();
     let mut found = Vec::new();
