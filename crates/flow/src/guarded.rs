@@ -206,8 +206,8 @@ fn with_more(bare: &str, rest: &str) -> (String, usize) {
 /// what all share.
 fn is_named(before: &str) -> bool {
     let ends = |word: &&str| {
-        let digit = word.bytes().any(|byte| byte.is_ascii_digit());
-        !digit && matches!(word.as_bytes().last(), Some(b'.' | b'!' | b'?'))
+        let stops = matches!(word.as_bytes().last(), Some(b'.' | b'!' | b'?'));
+        stops && !has_digit(word)
     };
     let words = before.split_ascii_whitespace().rev();
     let words = words.take(REACH).take_while(|word| !ends(word));
@@ -221,6 +221,13 @@ fn is_named(before: &str) -> bool {
 }
 
 fn trimmed(word: &str) -> &str {
+    // Most words have nothing to trim.
+    if let [first, .., last] = word.as_bytes()
+        && first.is_ascii_alphanumeric()
+        && last.is_ascii_alphanumeric()
+    {
+        return word;
+    }
     word.trim_matches(|char: char| !char.is_alphanumeric())
 }
 
@@ -233,7 +240,9 @@ fn is_name(name: &str) -> bool {
     let words = name.as_bytes().split(|byte| !byte.is_ascii_alphabetic());
     for word in words.filter(|word| word.len() >= SHORTEST_NAME) {
         let hump = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
-        let cut = word.windows(2).rposition(hump).map(|at| at + 1);
+        let capitals = word.iter().any(u8::is_ascii_uppercase);
+        let last = capitals.then(|| word.windows(2).rposition(hump));
+        let cut = last.flatten().map(|at| at + 1);
         let halves = word.split_at_checked(cut.unwrap_or(word.len()));
         let (first, last) = halves.unwrap_or((word, &[]));
         for part in [first, last] {
