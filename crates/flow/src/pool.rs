@@ -50,9 +50,9 @@ impl Bucket {
     #[inline]
     fn empty(&self) -> usize {
         let slots = self.upper.iter().zip(&self.lower);
-        slots
-            .filter(|(upper, lower)| **upper | **lower == 0)
-            .count()
+        let empty = slots.map(|(upper, lower)| u32::from(upper | lower == 0));
+        // There are few; checked sums are slow here.
+        usize::try_from(empty.fold(0, u32::wrapping_add)).unwrap_or(0)
     }
 
     fn slots(&self) -> impl Iterator<Item = u64> {
