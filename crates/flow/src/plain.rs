@@ -30,40 +30,52 @@ fn longer(word: u128, letter: u8) -> u128 {
     word << 8 | u128::from(letter)
 }
 
-/// The lengths of the words that begin and of those that end with two letters, as bits: few stretches
-/// can be a word, and only those are looked up.
-static EDGES: LazyLock<[Vec<u32>; 2]> = LazyLock::new(|| {
-    let mut edges = [vec![0; PAIRS], vec![0; PAIRS]];
+/// The lengths of words by their edges, as bits: few stretches can be a word, and only those are looked
+/// up.
+struct Edges {
+    /// Of those that begin with two letters.
+    begins: Vec<u32>,
+    /// Of those that end with one, two or three letters, as many as they have.
+    ends: [Vec<u32>; 3],
+}
+
+static EDGES: LazyLock<Edges> = LazyLock::new(|| {
+    let mut edges = Edges {
+        begins: vec![0; PLACES],
+        ends: [vec![0; PLACES], vec![0; PLACES], vec![0; PLACES]],
+    };
     let words = include_str!("common/words.txt").split_ascii_whitespace();
     for word in words.map(str::as_bytes) {
-        for (lengths, pair) in edges.iter_mut().zip([beginning(word), ending(word)]) {
-            if let Some(lengths) = lengths.get_mut(pair) {
-                *lengths |= 1 << word.len();
-            }
+        let lengths = edges.begins.get_mut(beginning(word));
+        let ends = edges.ends.iter_mut().zip(ENDS);
+        let end = ends.take(word.len()).last();
+        let end = end.and_then(|(table, letters)| {
+            table.get_mut(ending(word.iter().copied().fold(0, longer), letters))
+        });
+        for lengths in lengths.into_iter().chain(end) {
+            *lengths |= 1 << word.len();
         }
     }
     edges
 });
-const PAIRS: usize = 1 << 10;
+/// Places of a table, a power of two.
+const PLACES: usize = 1 << 12;
+/// Letters of the ends that are told apart.
+const ENDS: [u32; 3] = [1, 2, 3];
 
 /// Returns the place in the table of what begins with the first two letters of a text.
 fn beginning(text: &[u8]) -> usize {
     match text {
-        [first, second, ..] => pair(*first, *second),
+        [first, second, ..] => (usize::from(*first) * 29 + usize::from(*second)) & (PLACES - 1),
         [_] | [] => 0,
     }
 }
 
-/// Returns the place in the table of what ends with the last two letters of a text.
-fn ending(text: &[u8]) -> usize {
-    match text {
-        [.., before, last] => pair(*before, *last),
-        [_] | [] => 0,
-    }
-}
-
-fn pair(one: u8, two: u8) -> usize {
-    (usize::from(one) * 29 + usize::from(two)) & (PAIRS - 1)
+/// Returns the place in the table of what ends with the last few of these letters.
+fn ending(text: u128, letters: u32) -> usize {
+    let last = u64::try_from(text & ((1 << (8 * letters)) - 1)).unwrap_or(0);
+    let spread = last.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - PLACES.ilog2());
+    usize::try_from(spread).unwrap_or(0)
 }
 
 /// Returns how many symbols of a stretch belong to no chain of plain words.
@@ -93,18 +105,19 @@ struct Best {
 
 /// Tells for every symbol whether it belongs to a chain of plain words.
 fn chains(text: &[u8]) -> Vec<bool> {
-    let [begins, ends] = &*EDGES;
+    let Edges { begins, ends } = &*EDGES;
     let mut best: Vec<Best> = Vec::with_capacity(text.len() + 1);
     best.push(Best::default());
     // The last letters, as the number that they make.
     let mut letters = 0;
-    for (end, &letter) in (1..).zip(text) {
+    for (end, &letter) in (1_usize..).zip(text) {
         letters = longer(letters, letter);
         let mut chained = None;
-        let lengths = |table: &[u32], pair: usize| table.get(pair).copied().unwrap_or(0);
-        let may_end = lengths(ends, ending(text.get(..end).unwrap_or_default()));
-        // A word of one letter has no pair.
-        let mut left = may_end | 1 << 1;
+        let lengths = |table: &[u32], place: usize| table.get(place).copied().unwrap_or(0);
+        let ends = ends.iter().zip(ENDS);
+        let mut left = ends.fold(0, |left, (table, count)| {
+            left | lengths(table, ending(letters, count))
+        });
         while left != 0 {
             let length = usize::try_from(left.trailing_zeros()).unwrap_or(usize::MAX);
             left &= left - 1;
