@@ -236,13 +236,15 @@ fn is_name(name: &str) -> bool {
     if name.len() < SHORTEST_NAME || name.len() > 48 {
         return false;
     }
+    // Most names are small letters alone.
+    if name.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return NAMES.has(name) && !SHARED.has(name);
+    }
     let mut guards = false;
     let words = name.as_bytes().split(|byte| !byte.is_ascii_alphabetic());
     for word in words.filter(|word| word.len() >= SHORTEST_NAME) {
         let hump = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
-        let capitals = word.iter().any(u8::is_ascii_uppercase);
-        let last = capitals.then(|| word.windows(2).rposition(hump));
-        let cut = last.flatten().map(|at| at + 1);
+        let cut = word.windows(2).rposition(hump).map(|at| at + 1);
         let halves = word.split_at_checked(cut.unwrap_or(word.len()));
         let (first, last) = halves.unwrap_or((word, &[]));
         for part in [first, last] {
