@@ -1,15 +1,10 @@
 //! The specification's hashes: SHA-256 cut to 128 bits, of the whole content and of every field,
 //! as it stands and without case and outer space.
 
-use std::collections::{HashMap, VecDeque};
-
 use mcpproxy_core::{Id128, Likeness};
 use sha2::{Digest as _, Sha256};
 
 use crate::content::{Part, WHOLE};
-
-/// Hashes that a scope holds; the oldest go first.
-pub(crate) const MOST: usize = 1 << 14;
 
 /// Hashes a text as the specification does.
 pub fn digest(text: &str) -> Id128 {
@@ -82,52 +77,6 @@ fn is_normalized(text: &str) -> bool {
     text.bytes().all(plain) && text.trim().len() == text.len()
 }
 
-/// The hashes of a scope, each with its origin.
-#[derive(Debug, Default)]
-pub(crate) struct Digests {
-    seen: HashMap<Key, u32>,
-    /// INVARIANT: no longer than [`MOST`], so that its memory is not doubled for one more.
-    order: VecDeque<Key>,
-}
-
-/// A hash in two halves, which take less room beside a number than the whole.
-type Key = [u64; 2];
-
-fn key(hash: Id128, salt: u64) -> Key {
-    let half = |bits: u128| u64::try_from(bits & u128::from(u64::MAX)).unwrap_or(0);
-    [half(hash.0 >> 64), half(hash.0) ^ salt]
-}
-
-impl Digests {
-    pub(crate) fn bytes(&self) -> usize {
-        // One place in eight stays empty, and each has a byte beside it.
-        let places = self.seen.capacity() / 7 * 8;
-        places * (size_of::<(Key, u32)>() + 1) + self.order.capacity() * size_of::<Key>()
-    }
-
-    pub(crate) fn get(&self, hash: Id128, salt: u64) -> Option<u32> {
-        self.seen.get(&key(hash, salt)).copied()
-    }
-
-    /// Remembers a hash for an origin; the oldest makes room.
-    pub(crate) fn add(&mut self, hash: Id128, salt: u64, seq: u32) {
-        let key = key(hash, salt);
-        if self.seen.insert(key, seq).is_some() {
-            return;
-        }
-        if self.order.len() >= MOST
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.seen.remove(&oldest);
-        }
-        self.order.push_back(key);
-    }
-
-    pub(crate) fn clear(&mut self) {
-        *self = Self::default();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,22 +102,6 @@ mod tests {
         check(r#"{"a":"Exactly twenty chars"}"#, 3);
         check("a text that is no field of anything", 1);
         check("a text that is no field of anything ", 2);
-    }
-
-    #[test]
-    fn the_oldest_hashes_make_room() {
-        let mut digests = Digests::default();
-        let most = u128::try_from(MOST).unwrap();
-        for number in 0..most + 3 {
-            digests.add(Id128(number << 64 | number), 7, 1);
-            digests.add(Id128(number << 64 | number), 7, 2);
-        }
-        let get = |number: u128, salt| digests.get(Id128(number << 64 | number), salt);
-        assert_eq!(get(2, 7), None);
-        assert!((3..most + 3).all(|number| get(number, 7) == Some(2)));
-        assert_eq!(get(3, 8), None);
-        assert_eq!(digests.get(Id128(3), 7), None);
-        assert_eq!(digests.order.capacity(), MOST);
     }
 
     #[test]

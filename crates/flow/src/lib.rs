@@ -30,6 +30,7 @@ mod view;
 mod reading;
 mod sending;
 
+mod digests;
 mod going;
 mod hits;
 mod known;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use mcpproxy_core::{CallId, DataOrigin, SessionKey, Side, Sink, Tick};
 
-use crate::digest::Digests;
+use crate::digests::Digests;
 use crate::going::Going;
 use crate::hits::{Hits, Onward, SecretHit, compare};
 use crate::origins::{Origin, Origins, Tally, Voice};

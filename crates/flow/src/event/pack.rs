@@ -9,7 +9,7 @@ use mcpproxy_core::{
 
 use super::bytes::{Packer, Unpacker};
 use super::{Event, Sent, What};
-use crate::digest::MOST as DIGESTS;
+use crate::digests::MOST as DIGESTS;
 use crate::origins::Voice;
 use crate::reading::{GRAMS, Reading, TOKENS};
 use crate::roll::TAG_BITS;
