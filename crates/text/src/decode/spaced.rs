@@ -29,11 +29,47 @@ pub(super) fn find(text: &[u8], runs: &mut Vec<Run>) {
     }
 }
 
+const SEPARATOR: u8 = 1;
+/// A letter or a digit, or a byte of a character beyond ASCII.
+const LETTER: u8 = 2;
+const HEX: u8 = 4;
+/// A digit of a number, or the `x` in front of one.
+const NUMBER: u8 = 8;
+
+/// What each byte can be in a run. A table, since prose has something that looks apart in every
+/// other line, and a jump for each class is guessed wrong there.
+const CLASSES: [u8; 256] = classes();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn classes() -> [u8; 256] {
+    let mut table = [LETTER; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = match byte {
+            b' ' | b'.' | b'-' | b'_' | b',' | b':' | b'|' | b'/' | b'*' | b'+' | b'\t' | b';' => {
+                SEPARATOR
+            }
+            _ if byte.is_ascii_hexdigit() => LETTER | HEX | NUMBER,
+            b'x' => LETTER | NUMBER,
+            _ if byte.is_ascii_alphanumeric() => LETTER,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    table
+}
+
+/// Tells whether a byte is of any of these classes.
+fn is(byte: u8, classes: u8) -> bool {
+    let own = CLASSES.get(usize::from(byte)).copied().unwrap_or(0);
+    own & classes != 0
+}
+
 fn separates(byte: u8) -> bool {
-    matches!(
-        byte,
-        b' ' | b'.' | b'-' | b'_' | b',' | b':' | b'|' | b'/' | b'*' | b'+' | b'\t' | b';'
-    )
+    is(byte, SEPARATOR)
 }
 
 const ONES: u64 = 0x0101_0101_0101_0101;
@@ -113,18 +149,16 @@ fn follow(text: &[u8], at: usize, least: usize) -> (Option<Run>, usize) {
     (numbers, first.max(second).max(third))
 }
 
-/// Goes back over at most 32 bytes of separators and what they separate.
-fn back(text: &[u8], at: usize, least: usize, part: impl Fn(u8) -> bool) -> usize {
-    let mut start = at;
-    while start > least.max(at.saturating_sub(32))
-        && text
-            .get(start - 1)
-            .is_some_and(|&byte| part(byte) || separates(byte))
-    {
-        start -= 1;
-    }
+/// Goes back over at most 32 bytes of separators and of the class that they separate.
+fn back(text: &[u8], at: usize, least: usize, part: u8) -> usize {
+    let floor = least.max(at.saturating_sub(32));
+    let before = text.get(floor..at).unwrap_or_default().iter().rev();
+    let mut start = at
+        - before
+            .take_while(|byte| is(**byte, part | SEPARATOR))
+            .count();
     // A word that reaches further back is no part of the run.
-    let inside = |at: usize| text.get(at).is_some_and(|&byte| part(byte));
+    let inside = |at: usize| text.get(at).is_some_and(|&byte| is(byte, part));
     if start > 0 && inside(start - 1) {
         while start < at && inside(start) {
             start += 1;
@@ -133,26 +167,26 @@ fn back(text: &[u8], at: usize, least: usize, part: impl Fn(u8) -> bool) -> usiz
     start
 }
 
-/// Splits into parts of characters that `part` accepts and the gaps between them; ends where a
+/// Splits into parts of characters of the class `part` and the gaps between them; ends where a
 /// part or a gap does not please `fits`.
 fn parts(
     text: &[u8],
     start: usize,
-    part: impl Fn(u8) -> bool,
+    part: u8,
     fits: impl Fn(&[u8], &[u8]) -> bool,
 ) -> (std::ops::Range<usize>, usize) {
     let (mut at, mut count) = (start, 0);
     let mut span = start..start;
     loop {
-        let length = |from: usize, accept: &dyn Fn(u8) -> bool| {
+        let length = |from: usize, class: u8| {
             let rest = text.get(from..).unwrap_or_default();
             rest.iter()
                 .take(WIDE + 4)
-                .take_while(|&&byte| accept(byte))
+                .take_while(|byte| is(**byte, class))
                 .count()
         };
-        let gap = length(at, &separates);
-        let token = length(at + gap, &part);
+        let gap = length(at, SEPARATOR);
+        let token = length(at + gap, part);
         let gap_bytes = text.get(at..at + gap).unwrap_or_default();
         let token_bytes = text.get(at + gap..at + gap + token).unwrap_or_default();
         // What comes before the first part is not a gap of the run.
@@ -181,13 +215,12 @@ fn parts(
 }
 
 fn letters(text: &[u8], at: usize, least: usize) -> (Option<Run>, usize) {
-    let part = |byte: u8| byte.is_ascii_alphanumeric() || byte >= 0x80;
-    let start = back(text, at, least, part);
+    let start = back(text, at, least, LETTER);
     let single = |gap: &[u8], token: &[u8]| {
         let same = gap.windows(2).all(|pair| matches!(pair, [a, b] if a == b));
         token.len() == 1 && token.is_ascii() && gap.len() <= WIDE && same
     };
-    let (span, count) = parts(text, start, part, single);
+    let (span, count) = parts(text, start, LETTER, single);
     let run = text.get(span.clone()).unwrap_or_default();
     let letters = run.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     let word = count >= LETTERS && letters >= LETTERS && letters * 5 >= count * 2;
@@ -220,27 +253,28 @@ pub(super) fn joined(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn pairs(text: &[u8], at: usize, least: usize) -> (Option<Run>, usize) {
-    let part = |byte: u8| byte.is_ascii_hexdigit();
-    let start = back(text, at, least, part);
+    let start = back(text, at, least, HEX);
     let pair =
         |gap: &[u8], token: &[u8]| token.len() == 2 && gap.len() <= 2 && !gap.contains(&b',');
-    let (span, count) = parts(text, start, part, pair);
-    let head = span.start..span.end.min(span.start + 48);
-    let head = char_codes(text.get(head).unwrap_or_default()).unwrap_or_default();
-    let spells = count >= NUMBERS && head.iter().take(12).copied().all(plain_code);
+    let (span, count) = parts(text, start, HEX, pair);
+    let spells = || {
+        let head = span.start..span.end.min(span.start + 48);
+        let head = char_codes(text.get(head).unwrap_or_default()).unwrap_or_default();
+        head.iter().take(12).copied().all(plain_code)
+    };
+    let spells = count >= NUMBERS && spells();
     let end = span.end;
     let coding = Coding::CharCodes;
     (spells.then_some(Run { span, coding }), end)
 }
 
 fn numbers(text: &[u8], at: usize, least: usize) -> (Option<Run>, usize) {
-    let part = |byte: u8| byte.is_ascii_hexdigit() || byte == b'x';
-    let start = back(text, at, least, part);
+    let start = back(text, at, least, NUMBER);
     let number = |gap: &[u8], token: &[u8]| {
         let comma = gap.is_empty() || gap.contains(&b',');
         comma && code(token).is_some_and(plain_code)
     };
-    let (span, count) = parts(text, start, part, number);
+    let (span, count) = parts(text, start, NUMBER, number);
     let end = span.end;
     let coding = Coding::CharCodes;
     ((count >= NUMBERS).then_some(Run { span, coding }), end)
