@@ -68,7 +68,11 @@ impl Grammar {
             variable: idea("cred"),
         };
         let acts = rule::parse(file, source, lexicon, &brakes)?;
-        let index = Index::new(&acts);
+        let index = Index::new(&acts).ok_or_else(|| DetectError::Rule {
+            file: file.to_owned(),
+            rule: "all".to_owned(),
+            reason: "more patterns than can be filed".to_owned(),
+        })?;
         Ok(Self {
             shapes,
             brakes,

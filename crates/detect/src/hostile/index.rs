@@ -4,36 +4,32 @@
 use crate::hostile::ideas::Ideas;
 use crate::hostile::rule::Rule;
 
-/// The patterns by idea, one bit for each pattern.
+/// One bit for each pattern; the longest list has not half as many as there is room for.
+type Patterns = [u64; 6];
+
+/// The patterns by idea.
 #[derive(Debug)]
 pub(crate) struct Index {
-    /// For each idea its patterns; all are of the same length.
-    patterns: Vec<Vec<u64>>,
+    /// For each idea its patterns.
+    patterns: Vec<Patterns>,
 }
 
 impl Index {
-    /// Files patterns by their place in `rules`.
-    pub(crate) fn new(rules: &[Rule]) -> Self {
-        let words = rules.len().div_ceil(64);
-        let mut patterns = vec![vec![0; words]; Ideas::MOST];
+    /// Files patterns by their place in `rules`; `None` if they are too many.
+    pub(crate) fn new(rules: &[Rule]) -> Option<Self> {
+        let mut patterns = vec![Patterns::default(); Ideas::MOST];
         for (place, rule) in rules.iter().enumerate() {
             let rarest = rule.elements().min_by_key(|ideas| ideas.numbers().count());
             for number in rarest.into_iter().flat_map(Ideas::numbers) {
-                let word = patterns
-                    .get_mut(number)
-                    .and_then(|bits| bits.get_mut(place / 64));
-                if let Some(word) = word {
-                    *word |= 1 << (place % 64);
-                }
+                *patterns.get_mut(number)?.get_mut(place / 64)? |= 1 << (place % 64);
             }
         }
-        Self { patterns }
+        Some(Self { patterns })
     }
 
     /// The places of the patterns that a sentence with these ideas may match, in order.
     pub(crate) fn candidates(&self, all: Ideas) -> impl Iterator<Item = usize> {
-        let words = self.patterns.first().map_or(0, Vec::len);
-        let mut there = vec![0_u64; words];
+        let mut there = Patterns::default();
         for bits in all.numbers().filter_map(|number| self.patterns.get(number)) {
             for (sum, word) in there.iter_mut().zip(bits) {
                 *sum |= word;

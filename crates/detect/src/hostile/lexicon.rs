@@ -1,11 +1,14 @@
 //! The words and what they mean: reads lists of words and finds the ideas of a word.
 
+mod plain;
+
 use std::collections::HashMap;
 
 use crate::error::DetectError;
 use crate::hostile::hash::Quick;
 use crate::hostile::ideas::Ideas;
 use crate::hostile::letters;
+use plain::{Key, Plain};
 
 /// How many words of 64 bits tell the heads of stems apart.
 const HEADS: usize = 64;
@@ -22,6 +25,10 @@ pub(crate) struct Lexicon {
     names: Vec<String>,
     /// Words and runs of words, joined by single blanks, their letters folded.
     entries: HashMap<String, Entry, Quick>,
+    /// Those of the entries that are short words of plain letters, as most words of a text are.
+    ///
+    /// INVARIANT: made anew whenever a file was read.
+    plain: Plain,
     /// Beginnings of words, for languages that bend the end.
     stems: HashMap<String, Ideas, Quick>,
     /// One bit for the first two letters of each stem, so that most words are not looked up.
@@ -35,6 +42,13 @@ pub(crate) struct Lexicon {
 pub(crate) struct Entry {
     /// What it means; nothing if it only begins a longer entry.
     pub(crate) ideas: Ideas,
+    /// Where it leads.
+    pub(crate) lead: Lead,
+}
+
+/// Which entries of several words may begin with a word.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lead {
     /// How many words the longest entry has that begins with it.
     pub(crate) reach: usize,
     /// One bit for each first letter, five bits of it, of a second word of such an entry.
@@ -46,7 +60,9 @@ impl Entry {
     pub(crate) fn with(self, ideas: Ideas) -> Self {
         Self { ideas, ..self }
     }
+}
 
+impl Lead {
     /// Whether an entry of several words may begin with it and go on with `second`.
     pub(crate) fn goes_on(self, second: &str) -> bool {
         let letter = second.bytes().next();
@@ -67,6 +83,7 @@ impl Lexicon {
         Self {
             names: SHAPES.iter().map(|&name| name.to_owned()).collect(),
             entries: HashMap::default(),
+            plain: Plain::default(),
             stems: HashMap::default(),
             heads: vec![0; HEADS],
             unspaced: 0,
@@ -87,6 +104,9 @@ impl Lexicon {
                 self.enter(word, orders, describes);
             }
         }
+        let entries = self.entries.iter();
+        let plain = Plain::new(entries.map(|(word, entry)| (word.as_str(), *entry)));
+        self.plain = plain.ok_or_else(|| fault(file, "all", "more words than can be filed"))?;
         Ok(())
     }
 
@@ -111,11 +131,18 @@ impl Lexicon {
 
     /// What is known of a word or of words joined by single blanks.
     pub(crate) fn entry(&self, words: &str) -> Entry {
-        let mut entry = self.entries.get(words).copied().unwrap_or_default();
-        let (slot, bit) = head_of(words);
-        if self.heads.get(slot).is_some_and(|bits| bits & bit != 0) {
-            entry.ideas |= self.stemmed(words);
-        }
+        let mut entry = self.leading(words);
+        entry.ideas |= self.stemmed(words);
+        entry
+    }
+
+    /// The same of one word of small letters of ASCII, in fewer steps.
+    pub(crate) fn plain(&self, word: &str) -> Entry {
+        let Some(key) = Key::of(word) else {
+            return self.entry(word);
+        };
+        let mut entry = self.plain.get(key);
+        entry.ideas |= self.stemmed(word);
         entry
     }
 
@@ -133,6 +160,13 @@ impl Lexicon {
 
     /// The ideas of all stems that a word begins with.
     fn stemmed(&self, word: &str) -> Ideas {
+        if self.stems.is_empty() {
+            return Ideas::NONE;
+        }
+        let (slot, bit) = head_of(word);
+        if self.heads.get(slot).is_none_or(|bits| bits & bit == 0) {
+            return Ideas::NONE;
+        }
         let ends = word.char_indices().map(|(at, _)| at).skip(1);
         let ends = ends.chain([word.len()]);
         let ends = ends.take_while(|&end| end <= LONGEST_STEM);
@@ -198,6 +232,7 @@ impl Lexicon {
         };
         let count = words.split(' ').count().min(LONGEST);
         let head = self.entries.entry(head.to_owned()).or_default();
+        let head = &mut head.lead;
         head.reach = head.reach.max(count);
         head.seconds |= rest.bytes().next().map_or(u32::MAX, letter_bit);
     }

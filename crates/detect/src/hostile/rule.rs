@@ -203,7 +203,12 @@ impl Rule {
     ) -> Option<(usize, usize)> {
         let mut reached: [Option<Places>; LONGEST] = [None; LONGEST];
         let count = self.elements.len();
+        let any = self.elements().fold(Ideas::NONE, |any, ideas| any | ideas);
         for (at, token) in tokens.iter().enumerate() {
+            // Most words mean nothing to a pattern.
+            if token.ideas & any == Ideas::NONE {
+                continue;
+            }
             for (rank, element) in self.elements.iter().enumerate().rev() {
                 if token.ideas & element.ideas == Ideas::NONE {
                     continue;

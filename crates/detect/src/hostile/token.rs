@@ -6,7 +6,7 @@ use aho_corasick::AhoCorasick;
 
 use crate::hostile::ideas::Ideas;
 use crate::hostile::letters;
-use crate::hostile::lexicon::{Entry, Lexicon, is_unspaced};
+use crate::hostile::lexicon::{Entry, Lead, Lexicon, is_unspaced};
 
 /// How many letters of a script without spaces count as a word that is not known.
 const UNSPACED: usize = 2;
@@ -44,11 +44,9 @@ pub(crate) struct Reader<'a> {
     pub(crate) tokens: Vec<Token>,
     /// The words in lower case, one blank between, so that neighbours are one slice.
     words: String,
-    places: Vec<(Range<usize>, Entry)>,
+    places: Vec<(Range<usize>, Lead)>,
     clause: u32,
     quoted: bool,
-    /// The lower-case form of the word at hand.
-    lower: String,
 }
 
 impl<'a> Reader<'a> {
@@ -62,7 +60,6 @@ impl<'a> Reader<'a> {
             places: Vec::new(),
             clause: 0,
             quoted: false,
-            lower: String::new(),
         }
     }
 
@@ -87,12 +84,25 @@ impl<'a> Reader<'a> {
     /// Reads what stands between the blanks of a sentence in ASCII, as most are.
     fn ascii(&mut self, sentence: &str) {
         let mut start = 0;
-        while let Some(rest) = sentence.get(start..) {
-            let blank = |byte: u8| matches!(byte, b'\t'..=b'\r' | b' ');
-            let length = rest.bytes().position(blank).unwrap_or(rest.len());
-            let chunk = rest.get(..length).unwrap_or_default();
-            if !chunk.is_empty() {
+        while let Some(rest) = sentence
+            .as_bytes()
+            .get(start..)
+            .filter(|rest| !rest.is_empty())
+        {
+            let (mut length, mut sorts) = (0, 0);
+            for byte in rest {
+                let sort = sort(*byte);
+                if sort == BLANK {
+                    break;
+                }
+                sorts |= sort;
+                length += 1;
+            }
+            let chunk = sentence.get(start..start + length).unwrap_or_default();
+            if sorts & (MARK | INNER) != 0 {
                 self.chunk(chunk, start);
+            } else if sorts != 0 {
+                self.plain(chunk, start);
             }
             start += length + 1;
         }
@@ -177,16 +187,14 @@ impl<'a> Reader<'a> {
         if word.is_empty() {
             return;
         }
-        let mut lower = std::mem::take(&mut self.lower);
-        lower.clear();
-        lower.push_str(word);
+        let place = self.put(word);
+        let lower = self.words.get_mut(place.clone()).unwrap_or_default();
         lower.make_ascii_lowercase();
-        let mut entry = self.lexicon.entry(&lower);
+        let mut entry = self.lexicon.plain(lower);
         if is_camel(word) {
             entry.ideas |= self.shapes.name;
         }
-        self.push_entry(&lower, start..start + word.len(), entry);
-        self.lower = lower;
+        self.enter(place, start..start + word.len(), entry);
     }
 
     fn word(&mut self, piece: &str, start: usize) {
@@ -265,16 +273,23 @@ impl<'a> Reader<'a> {
 
     fn push(&mut self, word: &str, span: Range<usize>, ideas: Ideas) {
         let entry = self.lexicon.leading(word).with(ideas);
-        self.push_entry(word, span, entry);
+        let place = self.put(word);
+        self.enter(place, span, entry);
     }
 
-    fn push_entry(&mut self, word: &str, span: Range<usize>, entry: Entry) {
+    /// Puts a word behind the others; returns where it stands among them.
+    fn put(&mut self, word: &str) -> Range<usize> {
         if !self.words.is_empty() {
             self.words.push(' ');
         }
         let start = self.words.len();
         self.words.push_str(word);
-        self.places.push((start..self.words.len(), entry));
+        start..self.words.len()
+    }
+
+    /// Adds the token of a word that was put at `place`.
+    fn enter(&mut self, place: Range<usize>, span: Range<usize>, entry: Entry) {
+        self.places.push((place, entry.lead));
         self.tokens.push(Token {
             span,
             ideas: entry.ideas,
@@ -307,24 +322,24 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether an entry that begins with a word may go on with the next one.
-    fn goes_on(&self, entry: Entry, next: usize) -> bool {
+    fn goes_on(&self, lead: Lead, next: usize) -> bool {
         let next = self.places.get(next);
         next.is_some_and(|(place, _)| {
             let word = self.words.get(place.clone());
-            entry.goes_on(word.unwrap_or_default())
+            lead.goes_on(word.unwrap_or_default())
         })
     }
 
     /// Gives the first of several words the ideas of all of them together.
     fn join(&mut self) {
         for first in 0..self.tokens.len() {
-            let Some((head, entry)) = self.places.get(first) else {
+            let Some((head, lead)) = self.places.get(first) else {
                 break;
             };
-            if entry.reach < 2 || !self.goes_on(*entry, first + 1) {
+            if lead.reach < 2 || !self.goes_on(*lead, first + 1) {
                 continue;
             }
-            let (head, reach) = (head.clone(), entry.reach);
+            let (head, reach) = (head.clone(), lead.reach);
             for last in first + 1..(first + reach).min(self.tokens.len()) {
                 let Some((tail, _)) = self.places.get(last) else {
                     break;
@@ -362,9 +377,42 @@ fn is_wide(letter: char) -> bool {
 
 /// Whether a letter at a chunk's edge is punctuation rather than a part of a path.
 fn is_fringe(letter: char) -> bool {
-    !letter.is_ascii_alphabetic()
-        && !letters::is_letter(letter)
-        && !matches!(letter, '.' | '~' | '/' | '\\' | '_' | '$')
+    match u8::try_from(letter) {
+        Ok(byte) if byte.is_ascii() => sort(byte) & (MARK | BLANK) != 0,
+        _ => !letters::is_letter(letter),
+    }
+}
+
+/// What a byte of ASCII is in a sentence.
+fn sort(byte: u8) -> u8 {
+    SORTS.get(usize::from(byte)).copied().unwrap_or(MARK)
+}
+
+const LETTER: u8 = 1;
+/// A digit, or what stands in paths and names.
+const INNER: u8 = 2;
+const MARK: u8 = 4;
+const BLANK: u8 = 8;
+
+const SORTS: [u8; 256] = sorts();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn sorts() -> [u8; 256] {
+    let mut table = [MARK; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = match byte {
+            b'a'..=b'z' | b'A'..=b'Z' => LETTER,
+            b'0'..=b'9' | b'.' | b'~' | b'/' | b'\\' | b'_' | b'$' => INNER,
+            b'\t'..=b'\r' | b' ' => BLANK,
+            _ => MARK,
+        };
+        byte += 1;
+    }
+    table
 }
 
 fn is_email(lower: &str) -> bool {
@@ -395,6 +443,9 @@ fn is_domain(lower: &str) -> bool {
         "com", "net", "org", "io", "dev", "xyz", "site", "app", "example", "test", "info", "biz",
         "ru", "cn", "top", "online", "cloud", "club", "shop", "tk", "co",
     ];
+    if !lower.contains('.') {
+        return false;
+    }
     let host = lower.split(['/', ':']).next().unwrap_or_default();
     let named = host.rsplit_once('.').is_some_and(|(name, ending)| {
         !name.is_empty() && !name.contains('@') && ENDINGS.contains(&ending)
