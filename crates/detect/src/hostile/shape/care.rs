@@ -387,10 +387,14 @@ pub(super) fn is_shown(folded: &str, one: &Seen) -> bool {
     is && words::SHOWN.iter().any(|phrase| rest.starts_with(phrase))
 }
 
-/// A text without what it quotes: all of it if the text speaks of attacks, else what is announced
+/// A text without what it quotes: all of it if the text `speaks` of attacks, else what is announced
 /// as an example.
-pub(super) fn unquoted(words: &str, speaks: bool) -> Cow<'_, str> {
+pub(super) fn unquoted(words: &str, speaks: impl FnOnce() -> bool) -> Cow<'_, str> {
     let quotes = quotations(words);
+    if quotes.is_empty() {
+        return Cow::Borrowed(words);
+    }
+    let speaks = speaks();
     let shown = |range: &Range<usize>| {
         let before = words.get(..range.start).unwrap_or_default();
         let before = before.trim_end().to_lowercase();

@@ -126,7 +126,7 @@ const DOING: &[F] = &[
 impl Shape {
     /// Reads one sentence; `read` says where it stands.
     pub(super) fn read(&self, words: &str, mut read: Sentence) -> Sentence {
-        let attacks = read.own.has(F::Threat) || self.quotes(words);
+        let attacks = || read.own.has(F::Threat) || self.quotes(words);
         let folded = folded(&care::uncalled(&care::unquoted(words, attacks)));
         let seen = self.seen(&folded);
         let spared = care::spared(&folded, &seen);
@@ -407,7 +407,9 @@ pub(super) fn folded(text: &str) -> String {
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
         let owner = matches!(letter, '\'' | '\u{2019}') && letters.peek() == Some(&'s');
-        if owner {
+        if letter.is_ascii_alphanumeric() {
+            folded.push(letter.to_ascii_lowercase());
+        } else if owner {
             letters.next();
         } else if matches!(letter, '\u{3040}'..='\u{9fff}') {
             blank(&mut folded);

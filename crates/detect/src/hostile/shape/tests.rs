@@ -212,7 +212,7 @@ fn care_is_told_from_attacks() {
 #[test]
 fn what_is_quoted_is_not_said() {
     let check = |text: &str, attacks: bool, expect: &str| {
-        assert_eq!(care::unquoted(text, attacks), expect);
+        assert_eq!(care::unquoted(text, || attacks), expect);
     };
     check(
         "Mails like 'keep quiet' score high.",
