@@ -1,5 +1,7 @@
 //! Compressed data: DEFLATE in its wrappers, and archives. Output is bounded before it is made.
 
+use std::cell::Cell;
+
 use flate2::{Decompress, FlushDecompress, Status};
 
 use super::Coding;
@@ -98,8 +100,26 @@ fn has_whole_code(input: &[u8]) -> bool {
     used <= 1 || taken == 128
 }
 
+thread_local! {
+    /// The state of the last stream without a wrapper. To make one takes longer than to read what
+    /// most runs of noise give before they break, and every line of noise may be tried.
+    ///
+    /// INVARIANT: nothing of a stream is left in it.
+    static STATE: Cell<Option<Decompress>> = const { Cell::new(None) };
+}
+
 fn raw(input: &[u8], zlib: bool, room: usize) -> Inflated {
-    let mut state = Decompress::new(zlib);
+    if zlib {
+        return read(&mut Decompress::new(true), input, room);
+    }
+    let mut state = STATE.take().unwrap_or_else(|| Decompress::new(false));
+    let inflated = read(&mut state, input, room);
+    state.reset(false);
+    STATE.set(Some(state));
+    inflated
+}
+
+fn read(state: &mut Decompress, input: &[u8], room: usize) -> Inflated {
     let mut out = Vec::new();
     let mut end = End::Broken;
     loop {
