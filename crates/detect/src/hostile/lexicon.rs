@@ -136,13 +136,15 @@ impl Lexicon {
         entry
     }
 
-    /// The same of one word of small letters of ASCII, in fewer steps.
+    /// The same of one word of letters of ASCII in any case, in fewer steps.
     pub(crate) fn plain(&self, word: &str) -> Entry {
         let Some(key) = Key::of(word) else {
-            return self.entry(word);
+            return self.entry(&word.to_ascii_lowercase());
         };
         let mut entry = self.plain.get(key);
-        entry.ideas |= self.stemmed(word);
+        if !self.stems.is_empty() {
+            entry.ideas |= self.stemmed(&word.to_ascii_lowercase());
+        }
         entry
     }
 

@@ -42,9 +42,12 @@ pub(crate) struct Reader<'a> {
     shapes: Shapes,
     paths: &'a AhoCorasick,
     pub(crate) tokens: Vec<Token>,
-    /// The words in lower case, one blank between, so that neighbours are one slice.
+    /// Where each token leads, and where in `words` its folded form stands; a plain word has none
+    /// but itself, since most words lead nowhere and need not be copied.
+    leads: Vec<(Option<Range<usize>>, Lead)>,
     words: String,
-    places: Vec<(Range<usize>, Lead)>,
+    /// Neighbours in lower case, one blank between.
+    joined: String,
     clause: u32,
     quoted: bool,
 }
@@ -56,8 +59,9 @@ impl<'a> Reader<'a> {
             shapes,
             paths,
             tokens: Vec::new(),
+            leads: Vec::new(),
             words: String::new(),
-            places: Vec::new(),
+            joined: String::new(),
             clause: 0,
             quoted: false,
         }
@@ -67,7 +71,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn read(&mut self, sentence: &str) {
         self.tokens.clear();
         self.words.clear();
-        self.places.clear();
+        self.leads.clear();
         self.clause = 0;
         self.quoted = false;
         if sentence.is_ascii() {
@@ -78,7 +82,7 @@ impl<'a> Reader<'a> {
                 self.chunk(chunk, start);
             }
         }
-        self.join();
+        self.join(sentence);
     }
 
     /// Reads what stands between the blanks of a sentence in ASCII, as most are.
@@ -102,7 +106,7 @@ impl<'a> Reader<'a> {
             if sorts & (MARK | INNER) != 0 {
                 self.chunk(chunk, start);
             } else if sorts != 0 {
-                self.plain(chunk, start);
+                self.plain(chunk, start, sorts & CAPITAL != 0);
             }
             start += length + 1;
         }
@@ -111,7 +115,7 @@ impl<'a> Reader<'a> {
     /// Reads what stands between two blanks.
     fn chunk(&mut self, chunk: &str, start: usize) {
         if chunk.bytes().all(|byte| byte.is_ascii_alphabetic()) {
-            self.plain(chunk, start);
+            self.plain(chunk, start, true);
             return;
         }
         let core = chunk.trim_start_matches(|letter: char| is_fringe(letter));
@@ -121,7 +125,7 @@ impl<'a> Reader<'a> {
         let tail = chunk.get(head + core.len()..).unwrap_or_default();
         let start = start + head;
         if core.bytes().all(|byte| byte.is_ascii_alphabetic()) {
-            self.plain(core, start);
+            self.plain(core, start, true);
         } else if !self.whole(core, start) {
             self.pieces(core, start);
         }
@@ -182,24 +186,21 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a word of plain letters.
-    fn plain(&mut self, word: &str, start: usize) {
+    /// Reads a word of plain letters, in which there may be capitals or not.
+    fn plain(&mut self, word: &str, start: usize, capitals: bool) {
         if word.is_empty() {
             return;
         }
-        let place = self.put(word);
-        let lower = self.words.get_mut(place.clone()).unwrap_or_default();
-        lower.make_ascii_lowercase();
-        let mut entry = self.lexicon.plain(lower);
-        if is_camel(word) {
+        let mut entry = self.lexicon.plain(word);
+        if capitals && is_camel(word) {
             entry.ideas |= self.shapes.name;
         }
-        self.enter(place, start..start + word.len(), entry);
+        self.enter(None, start..start + word.len(), entry);
     }
 
     fn word(&mut self, piece: &str, start: usize) {
         if piece.bytes().all(|byte| byte.is_ascii_alphabetic()) {
-            self.plain(piece, start);
+            self.plain(piece, start, true);
             return;
         }
         let lower = letters::folded(piece);
@@ -273,23 +274,13 @@ impl<'a> Reader<'a> {
 
     fn push(&mut self, word: &str, span: Range<usize>, ideas: Ideas) {
         let entry = self.lexicon.leading(word).with(ideas);
-        let place = self.put(word);
-        self.enter(place, span, entry);
-    }
-
-    /// Puts a word behind the others; returns where it stands among them.
-    fn put(&mut self, word: &str) -> Range<usize> {
-        if !self.words.is_empty() {
-            self.words.push(' ');
-        }
         let start = self.words.len();
         self.words.push_str(word);
-        start..self.words.len()
+        self.enter(Some(start..self.words.len()), span, entry);
     }
 
-    /// Adds the token of a word that was put at `place`.
-    fn enter(&mut self, place: Range<usize>, span: Range<usize>, entry: Entry) {
-        self.places.push((place, entry.lead));
+    fn enter(&mut self, folded: Option<Range<usize>>, span: Range<usize>, entry: Entry) {
+        self.leads.push((folded, entry.lead));
         self.tokens.push(Token {
             span,
             ideas: entry.ideas,
@@ -321,36 +312,45 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether an entry that begins with a word may go on with the next one.
-    fn goes_on(&self, lead: Lead, next: usize) -> bool {
-        let next = self.places.get(next);
-        next.is_some_and(|(place, _)| {
-            let word = self.words.get(place.clone());
-            lead.goes_on(word.unwrap_or_default())
-        })
+    /// The folded form of a token, but for the case of a plain word.
+    fn form<'s>(&'s self, sentence: &'s str, at: usize) -> Option<&'s str> {
+        match self.leads.get(at)? {
+            (Some(place), _) => self.words.get(place.clone()),
+            (None, _) => sentence.get(self.tokens.get(at)?.span.clone()),
+        }
     }
 
     /// Gives the first of several words the ideas of all of them together.
-    fn join(&mut self) {
+    fn join(&mut self, sentence: &str) {
+        let mut joined = std::mem::take(&mut self.joined);
         for first in 0..self.tokens.len() {
-            let Some((head, lead)) = self.places.get(first) else {
-                break;
+            let Some((_, lead)) = self.leads.get(first).filter(|(_, lead)| lead.reach > 1) else {
+                continue;
             };
-            if lead.reach < 2 || !self.goes_on(*lead, first + 1) {
+            let reach = first..first + lead.reach;
+            let next = self.form(sentence, first + 1);
+            if !next.is_some_and(|next| lead.goes_on(next)) {
                 continue;
             }
-            let (head, reach) = (head.clone(), lead.reach);
-            for last in first + 1..(first + reach).min(self.tokens.len()) {
-                let Some((tail, _)) = self.places.get(last) else {
+            joined.clear();
+            for at in reach {
+                let Some(word) = self.form(sentence, at) else {
                     break;
                 };
-                let joined = self.words.get(head.start..tail.end).unwrap_or_default();
-                let ideas = self.lexicon.ideas(joined);
-                if let Some(token) = self.tokens.get_mut(first) {
-                    token.ideas |= ideas;
+                if at > first {
+                    joined.push(' ');
+                }
+                joined.push_str(word);
+                joined.make_ascii_lowercase();
+                if at > first {
+                    let ideas = self.lexicon.ideas(&joined);
+                    if let Some(token) = self.tokens.get_mut(first) {
+                        token.ideas |= ideas;
+                    }
                 }
             }
         }
+        self.joined = joined;
     }
 }
 
@@ -389,6 +389,7 @@ fn sort(byte: u8) -> u8 {
 }
 
 const LETTER: u8 = 1;
+const CAPITAL: u8 = 16;
 /// A digit, or what stands in paths and names.
 const INNER: u8 = 2;
 const MARK: u8 = 4;
@@ -405,7 +406,8 @@ const fn sorts() -> [u8; 256] {
     let mut byte = 0_u8;
     while byte < 128 {
         table[byte as usize] = match byte {
-            b'a'..=b'z' | b'A'..=b'Z' => LETTER,
+            b'a'..=b'z' => LETTER,
+            b'A'..=b'Z' => CAPITAL,
             b'0'..=b'9' | b'.' | b'~' | b'/' | b'\\' | b'_' | b'$' => INNER,
             b'\t'..=b'\r' | b' ' => BLANK,
             _ => MARK,

@@ -27,7 +27,7 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// The key of a word of small letters of ASCII, if it is short enough to be filed.
+    /// The key of a word of letters of ASCII, whatever their case, if it is short enough to be filed.
     pub(super) fn of(word: &str) -> Option<Self> {
         let word = word.as_bytes();
         let half = |letters: &[u8; 4]| u64::from(u32::from_le_bytes(*letters));
@@ -42,9 +42,10 @@ impl Key {
             },
         };
         let length = word.len();
+        // A bit tells a capital from a small letter.
         (length <= LONGEST).then_some(Self {
-            first,
-            last,
+            first: first | u64::from_le_bytes([b' '; 8]),
+            last: last | u64::from_le_bytes([b' '; 8]),
             length,
         })
     }
@@ -126,6 +127,7 @@ mod tests {
         for (at, word) in listed {
             let expect = (word.len() <= LONGEST).then_some(Ideas::one(at));
             assert_eq!(ideas(word), expect, "{word}");
+            assert_eq!(ideas(&word.to_uppercase()), expect, "{word}");
         }
         for (_, word) in others {
             let expect = (word.len() <= LONGEST).then_some(Ideas::NONE);
