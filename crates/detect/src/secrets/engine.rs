@@ -69,6 +69,9 @@ pub(super) const FILES: &[(&str, &str)] = &[
 pub(super) struct Engine {
     pub(super) rules: Vec<Rule>,
     words: Words,
+    /// For each look of a bare run its rule, since a search through all rules takes longer than to
+    /// judge the run.
+    bare: Vec<(Look, usize)>,
     compiled: Vec<OnceLock<Option<Regex>>>,
 }
 
@@ -99,6 +102,7 @@ impl Engine {
         Ok(Self {
             compiled: rules.iter().map(|_| OnceLock::new()).collect(),
             words: Words::new(words),
+            bare: bare_rules(&rules),
             rules,
         })
     }
@@ -131,15 +135,8 @@ impl Engine {
 
     fn scan_bare(&self, text: &str, threshold: f64, out: &mut Vec<Candidate>) {
         bare::scan(text, threshold, |look, span| {
-            let kind = match look {
-                Look::AwsSecret => "aws_secret_key",
-                Look::TwilioKey => "twilio_key",
-                Look::DiscordToken => "discord_token",
-                Look::AirtableToken => "airtable_token",
-                Look::Random => "high_entropy",
-            };
-            let wanted = |rule: &Rule| rule.form == Form::Bare && rule.kind == kind;
-            if let Some(rule) = self.rules.iter().position(wanted) {
+            let mut known = self.bare.iter();
+            if let Some(&(_, rule)) = known.find(|(known, _)| *known == look) {
                 out.push(Candidate { rule, span });
             }
         });
@@ -245,6 +242,25 @@ impl Engine {
             .map_or(whole.clone(), |group| group.range());
         Some((whole, secret))
     }
+}
+
+/// Returns the rule for each look that a bare run can have.
+fn bare_rules(rules: &[Rule]) -> Vec<(Look, usize)> {
+    let looks = [
+        (Look::AwsSecret, "aws_secret_key"),
+        (Look::TwilioKey, "twilio_key"),
+        (Look::DiscordToken, "discord_token"),
+        (Look::AirtableToken, "airtable_token"),
+        (Look::Random, "high_entropy"),
+    ];
+    let rule_of = |kind: &str| {
+        let wanted = |rule: &Rule| rule.form == Form::Bare && rule.kind == kind;
+        rules.iter().position(wanted)
+    };
+    let known = looks.into_iter();
+    known
+        .filter_map(|(look, kind)| Some((look, rule_of(kind)?)))
+        .collect()
 }
 
 /// Returns a keyword as it stands in names of every style: `db_key`, `db-key`, `db key`, `dbKey`.

@@ -74,7 +74,12 @@ const PLACEHOLDERS: &[&str] = &[
     "ghijkl",
 ];
 
-/// Tells whether two characters begin or make up a reference to a value held elsewhere.
+/// Tells whether a value has two characters that begin or make up a reference to one held elsewhere.
+fn has_reference_mark(bytes: &[u8]) -> bool {
+    let first = |byte: &u8| matches!(byte, b'$' | b'{' | b'}' | b'<' | b'%' | b'#' | b'[' | b'@');
+    bytes.iter().any(first) && bytes.windows(2).any(is_reference_mark)
+}
+
 fn is_reference_mark(pair: &[u8]) -> bool {
     matches!(
         pair,
@@ -103,7 +108,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     if matches!(first, b'$' | b'<' | b'{' | b'%' | b'[' | b'(') && opens_reference(bytes) {
         return true;
     }
-    bytes.windows(2).any(is_reference_mark) || has_placeholder_word(value) || is_monotonous(bytes)
+    has_reference_mark(bytes) || has_placeholder_word(value) || is_monotonous(bytes)
 }
 
 /// Tells whether a value, its first character being special, is a variable and not a password.
@@ -146,37 +151,48 @@ fn is_monotonous(bytes: &[u8]) -> bool {
 
 /// Returns how many characters are the same as the one before them or next to it.
 fn neighbours(bytes: &[u8]) -> usize {
-    let pairs = bytes.windows(2);
-    pairs
-        .filter(|pair| match pair {
-            [one, two] => one.abs_diff(*two) <= 1,
-            _ => false,
-        })
-        .count()
+    let later = bytes.get(1..).unwrap_or_default();
+    let pairs = bytes.iter().zip(later);
+    pairs.filter(|(one, two)| one.abs_diff(**two) <= 1).count()
 }
 
 fn is_periodic(bytes: &[u8], most: usize) -> bool {
     (2..=most).any(|period| {
-        let later = bytes.iter().skip(period);
-        let same = bytes
-            .iter()
-            .zip(later)
-            .filter(|(one, two)| one == two)
-            .count();
-        same * 10 >= bytes.len().saturating_sub(period) * 9
+        let later = bytes.get(period..).unwrap_or_default();
+        let mut others = bytes.iter().zip(later).filter(|(one, two)| one != two);
+        // One in ten may differ; a random value has as many at once.
+        others.nth(later.len() / 10).is_none()
     })
 }
 
 fn distinct(bytes: &[u8]) -> usize {
+    let seen = seen(bytes);
+    seen.iter()
+        .map(|word| usize::try_from(word.count_ones()).unwrap_or(0))
+        .sum()
+}
+
+/// One bit for each byte that there is.
+fn seen(bytes: &[u8]) -> [u64; 4] {
     let mut seen = [0_u64; 4];
     for byte in bytes {
         if let Some(word) = seen.get_mut(usize::from(byte >> 6)) {
             *word |= 1 << (byte & 63);
         }
     }
-    seen.iter()
-        .map(|word| usize::try_from(word.count_ones()).unwrap_or(0))
-        .sum()
+    seen
+}
+
+/// The numbers of the bits that are set, in order.
+fn places(seen: [u64; 4]) -> impl Iterator<Item = usize> {
+    let words = seen.into_iter().zip((0..).step_by(64));
+    words.flat_map(|(mut word, base)| {
+        std::iter::from_fn(move || {
+            let place = (word != 0).then(|| base + word.trailing_zeros() as usize)?;
+            word &= word - 1;
+            Some(place)
+        })
+    })
 }
 
 /// Returns the Shannon entropy in bits a character.
@@ -194,7 +210,8 @@ pub(super) fn entropy(bytes: &[u8]) -> f64 {
     };
     // Most characters of a random value occur equally often, and logarithms are slow.
     let mut terms = [None; 8];
-    let known = counts.iter().filter(|count| **count > 0).map(|count| {
+    let present = places(seen(bytes)).filter_map(|byte| counts.get(byte));
+    let known = present.map(|count| {
         match usize::try_from(*count)
             .ok()
             .and_then(|at| terms.get_mut(at))

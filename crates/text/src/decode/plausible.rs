@@ -68,7 +68,10 @@ pub(super) fn media(bytes: &[u8]) -> Option<&'static str> {
     if bytes.starts_with(b"RIFF") && matches!(bytes.get(8..12), Some(b"WEBP" | b"WAVE" | b"AVI ")) {
         return Some("riff");
     }
-    let known = KINDS.iter().find(|(magic, _)| bytes.starts_with(magic));
+    // Most bytes begin as none of them, which takes no search to see.
+    let first = bytes.first();
+    let mut known = KINDS.iter().filter(|(magic, _)| magic.first() == first);
+    let known = known.find(|(magic, _)| bytes.starts_with(magic));
     known.map(|&(_, kind)| kind)
 }
 
@@ -107,10 +110,10 @@ pub(super) fn is_clean(bytes: &[u8]) -> bool {
 /// Reads UTF-16 that is mostly ASCII, as shells of one vendor take their commands.
 pub(super) fn utf16(bytes: &[u8]) -> Option<String> {
     let (pairs, _) = bytes.as_chunks::<2>();
-    let zeros = |at: usize| pairs.iter().filter(|pair| pair.get(at) == Some(&0)).count();
-    if pairs.len() < 4 {
+    if pairs.len() < 4 || memchr::memchr(0, bytes).is_none() {
         return None;
     }
+    let zeros = |at: usize| pairs.iter().filter(|pair| pair.get(at) == Some(&0)).count();
     let units: Vec<u16> = if zeros(1) * 4 >= pairs.len() * 3 {
         pairs.iter().map(|&pair| u16::from_le_bytes(pair)).collect()
     } else if zeros(0) * 4 >= pairs.len() * 3 {

@@ -18,8 +18,6 @@ const SHORTEST: usize = 12;
 const SHORTEST_BARE: usize = 16;
 /// Shortest line that a longer run may be wrapped in.
 const SHORTEST_LINE: usize = 40;
-/// Digits that spell the first bytes of a stream, in any alphabet.
-const SHORTEST_STREAM: usize = 32;
 /// Shortest run that is called opaque, in decoded bytes.
 const SHORTEST_OPAQUE: usize = 32;
 
@@ -330,7 +328,7 @@ fn known(span: Range<usize>, bytes: &[u8], coding: Coding, random: bool, found: 
     let start = decode(head).unwrap_or_default();
     match promise(&start) {
         Promise::Readable => found.runs.push(Run { span, coding }),
-        Promise::Media(_) | Promise::Noise if deflated(decode, bytes) => {
+        Promise::Media(_) | Promise::Noise if deflated(decode, bytes, &start) => {
             found.runs.push(Run { span, coding });
         }
         Promise::Media(kind) => found.opaque.push(Opaque {
@@ -385,7 +383,9 @@ fn attempt(
             bytes: shape.length / 4 * 3,
             media: media_end(kind, bytes).then_some(kind),
         }),
-        Promise::Noise if whole && shape.is_random() && deflated(alphabets::base64, bytes) => {
+        Promise::Noise
+            if whole && shape.is_random() && deflated(alphabets::base64, bytes, &start) =>
+        {
             found.runs.push(Run {
                 span,
                 coding: Coding::Base64,
@@ -410,15 +410,14 @@ fn media_end(kind: &str, bytes: &[u8]) -> bool {
     }
 }
 
-/// Tells whether the output is a bare DEFLATE stream of text, by inflating its beginning.
-fn deflated(decode: Decode, bytes: &[u8]) -> bool {
-    let head = |length: usize| decode(bytes.get(..bytes.len().min(length)).unwrap_or_default());
-    // What is decoded of less is the beginning of what is decoded of more, and enough to tell most
-    // that is no stream.
-    if head(SHORTEST_STREAM).is_none_or(|start| !may_be_deflate(&start)) {
+/// Tells whether the output is a bare DEFLATE stream of text, by inflating its beginning; `start` is
+/// what the first digits spell, which is enough to tell most that is no stream.
+fn deflated(decode: Decode, bytes: &[u8], start: &[u8]) -> bool {
+    if !may_be_deflate(start) {
         return false;
     }
-    let Some(start) = head(256).filter(|start| media(start).is_none()) else {
+    let head = bytes.get(..bytes.len().min(256)).unwrap_or_default();
+    let Some(start) = decode(head).filter(|start| media(start).is_none()) else {
         return false;
     };
     let made = inflate(Coding::Deflate, &start, 256).bytes;
