@@ -147,10 +147,16 @@ fn respelled(text: &str, one: u8) -> Respelled {
 
 /// How a word between blanks is spelled, if oddly.
 fn oddity(word: &str) -> Option<Oddity> {
-    if word.len() < 2 || word.len() > LONGEST || !word.is_ascii() {
+    if word.len() < 2 || word.len() > LONGEST {
         return None;
     }
-    apart(word.as_bytes()).or_else(|| digits(word))
+    let sorts = sorts_of(word.as_bytes());
+    if sorts & FOREIGN != 0 {
+        return None;
+    }
+    // Nearly all words of a log with numbers in it have a digit that looks like no letter.
+    let mixed = sorts & (LETTER | TWIN | OTHER) == LETTER | TWIN;
+    apart(word.as_bytes()).or_else(|| mixed.then(|| digits(word)).flatten())
 }
 
 /// Whether single letters stand apart by one and the same mark.
@@ -195,30 +201,39 @@ fn digits(word: &str) -> Option<Oddity> {
     let core = word.as_bytes();
     let start = core.iter().position(|byte| !byte.is_ascii_punctuation())?;
     let end = core.iter().rposition(|byte| !byte.is_ascii_punctuation())?;
-    let mut sorts = 0;
-    for byte in core.get(start..=end)? {
-        let sort = SORTS.get(usize::from(*byte)).copied().unwrap_or(0);
-        if sort == 0 {
-            return None;
-        }
-        sorts |= sort;
-    }
-    (sorts & (LETTER | TWIN) == LETTER | TWIN).then_some(Oddity::Digits)
+    let sorts = sorts_of(core.get(start..=end)?);
+    (sorts & !QUOTE == LETTER | TWIN).then_some(Oddity::Digits)
 }
 
-/// What a byte of a word with digits for letters is; a table, since every word of a log with
-/// numbers in it is looked at.
+/// The sorts of all the bytes of a word, without a jump: every word of a log with numbers in it is
+/// looked at.
+fn sorts_of(word: &[u8]) -> u8 {
+    let sort = |byte: &u8| SORTS.get(usize::from(*byte)).copied().unwrap_or(OTHER);
+    word.iter().fold(0, |sorts, byte| sorts | sort(byte))
+}
+
+/// What each byte is in a word with digits for letters.
 const SORTS: [u8; 256] = sorts();
 const LETTER: u8 = 1;
 const TWIN: u8 = 2;
 const QUOTE: u8 = 4;
+const MARK: u8 = 8;
+/// What is neither a letter nor one's twin, and no mark.
+const OTHER: u8 = 16;
+const FOREIGN: u8 = 32;
 
 #[expect(
     clippy::indexing_slicing,
     reason = "evaluated when compiled; a wrong index does not build"
 )]
 const fn sorts() -> [u8; 256] {
-    let mut table = [0; 256];
+    let mut table = [FOREIGN; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        let mark = byte.is_ascii_punctuation();
+        table[byte as usize] = if mark { MARK } else { OTHER };
+        byte += 1;
+    }
     let mut letter = 0;
     while letter < 26 {
         table[b'a' as usize + letter] = LETTER;
