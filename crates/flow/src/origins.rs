@@ -1,4 +1,7 @@
 //! The origins of a scope, numbered in the order they came, and the death of the oldest.
+//!
+//! What another process did may be heard long after it was done, and again when the store of all forgot:
+//! the oldest is the one that was read first, not the one that was heard of first.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,6 +9,9 @@ use std::sync::Arc;
 use mcpproxy_core::{DataOrigin, SessionKey, Side};
 
 use crate::pool::SEQ_MASK;
+
+/// Dead that the order may have beside as many as live.
+const FEW_DEAD: usize = 64;
 
 /// Whose words an origin has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +30,8 @@ pub(crate) struct Origin {
     pub(crate) data: DataOrigin,
     pub(crate) voice: Voice,
     pub(crate) session: SessionKey,
+    /// When it was read, in seconds of the clock of this process.
+    pub(crate) since: u32,
     pub(crate) text: usize,
     pub(crate) typed: usize,
 }
@@ -81,6 +89,10 @@ pub(crate) struct Origins {
     base: u32,
     list: VecDeque<Option<Origin>>,
     living: usize,
+    /// Their numbers in the order of their times.
+    ///
+    /// INVARIANT: has all that live, and the first of it lives.
+    order: VecDeque<u32>,
 }
 
 impl Origins {
@@ -89,15 +101,43 @@ impl Origins {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.list.capacity() * size_of::<Option<Origin>>()
+        let order = self.order.capacity() * size_of::<u32>();
+        self.list.capacity() * size_of::<Option<Origin>>() + order
     }
 
     /// Adds an origin and returns its number.
     pub(crate) fn add(&mut self, origin: Origin) -> u32 {
         let offset = u32::try_from(self.list.len()).unwrap_or(SEQ_MASK);
+        let since = origin.since;
         self.list.push_back(Some(origin));
         self.living += 1;
-        self.base.wrapping_add(offset) & SEQ_MASK
+        let seq = self.base.wrapping_add(offset) & SEQ_MASK;
+        if self.order.len() > 2 * self.living + FEW_DEAD {
+            let mut order = std::mem::take(&mut self.order);
+            order.retain(|seq| self.is_alive(*seq));
+            self.order = order;
+        }
+        let place = self.place(&self.order, since);
+        self.order.insert(place, seq);
+        seq
+    }
+
+    /// Returns where one of a time belongs in a list that is in the order of times: nearly always at its
+    /// end.
+    pub(crate) fn place(&self, list: &VecDeque<u32>, since: u32) -> usize {
+        // Those that are dead say nothing.
+        let later = |seq: &&u32| self.get(**seq).is_none_or(|one| one.since > since);
+        list.len() - list.iter().rev().take_while(later).count()
+    }
+
+    /// Returns how many numbers there are from the first that lives to the last.
+    pub(crate) fn span(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Returns the number of the first that came and lives.
+    pub(crate) fn first(&self) -> Option<u32> {
+        (!self.list.is_empty()).then_some(self.base)
     }
 
     fn index(&self, seq: u32) -> usize {
@@ -159,7 +199,7 @@ impl Origins {
 
     /// Returns the number of the oldest that lives.
     pub(crate) fn oldest(&self) -> Option<u32> {
-        (!self.list.is_empty()).then_some(self.base)
+        self.order.front().copied()
     }
 
     /// Lets an origin die.
@@ -167,7 +207,12 @@ impl Origins {
         let index = self.index(seq);
         let dead = self.list.get_mut(index)?.take()?;
         self.living -= 1;
-        // INVARIANT: the first of the list lives, so that finding the oldest is one step.
+        while let Some(first) = self.order.front()
+            && !self.is_alive(*first)
+        {
+            self.order.pop_front();
+        }
+        // INVARIANT: the first of the list lives, so that numbers do not run out.
         while let Some(None) = self.list.front() {
             self.list.pop_front();
             self.base = self.base.wrapping_add(1) & SEQ_MASK;

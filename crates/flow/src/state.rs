@@ -147,15 +147,18 @@ impl State {
             data: origin,
             voice: Voice::Read,
             session: key,
+            since: seconds(now),
             text: 0,
             typed: 0,
         });
-        self.session(key, now).origins.push_back(seq);
+        self.list(key, seq, now);
         let mut evicted = self.limit_origins(key, most);
-        evicted |= match side {
-            Side::Inside => self.read_inside(key, seq, reading),
-            Side::Outside => self.read_outside(key, seq, &from, reading),
-        };
+        if self.origins.is_alive(seq) {
+            evicted |= match side {
+                Side::Inside => self.read_inside(key, seq, reading),
+                Side::Outside => self.read_outside(key, seq, &from, reading),
+            };
+        }
         if evicted && let Some(session) = self.sessions.get_mut(&key) {
             session.evicted = true;
         }
@@ -237,11 +240,15 @@ impl State {
             data: origin,
             voice,
             session: key,
+            since: seconds(now),
             text: 0,
             typed: 0,
         });
-        self.session(key, now).origins.push_back(seq);
+        self.list(key, seq, now);
         self.limit_origins(key, most);
+        if !self.origins.is_alive(seq) {
+            return;
+        }
         let salt = salt(key);
         let seen = Seen { seq, note: 0 };
         for &digest in &reading.digests {
@@ -288,6 +295,10 @@ impl State {
                     // Whoever dies takes along as many windows as are counted.
                     self.origins.count(&mut tally);
                     evicted |= self.make_room(seq);
+                    // Nothing newer goes for it.
+                    if self.text.is_full() && self.origins.len() > 1 {
+                        return true;
+                    }
                 }
                 let origins = &self.origins;
                 let alive = |seq| tally.is_alive(seq) || origins.is_alive(seq);
@@ -326,6 +337,9 @@ impl State {
             self.kill(oldest);
             evicted = true;
         }
+        if self.typed.is_full() && self.origins.len() > 1 {
+            return true;
+        }
         let origins = &self.origins;
         let seen = Seen {
             seq,
@@ -346,13 +360,30 @@ impl State {
         }
     }
 
+    /// Puts an origin in its place among those of its session.
+    fn list(&mut self, key: SessionKey, seq: u32, now: Tick) {
+        self.session(key, now);
+        if let Some(session) = self.sessions.get_mut(&key) {
+            let place = self.origins.place(&session.origins, seconds(now));
+            session.origins.insert(place, seq);
+        }
+    }
+
     /// Lets the oldest origins go until the session, and the scope, have no more than allowed.
     fn limit_origins(&mut self, key: SessionKey, most: usize) -> bool {
         let mut evicted = false;
-        while self.origins.len() > most.clamp(ORIGINS, MOST_ORIGINS)
+        let all = most.clamp(ORIGINS, MOST_ORIGINS);
+        while self.origins.len() > all
             && let Some(oldest) = self.origins.oldest()
         {
             self.kill(oldest);
+            evicted = true;
+        }
+        // Where old ones come in again and again, one that came before them holds up their numbers.
+        while self.origins.span() > 2 * all
+            && let Some(first) = self.origins.first()
+        {
+            self.kill(first);
             evicted = true;
         }
         while let Some(session) = self.sessions.get_mut(&key)
@@ -370,8 +401,9 @@ impl State {
         let session = self.origins.get(seq).map(|origin| origin.session);
         if let Some(session) = session.and_then(|key| self.sessions.get_mut(&key)) {
             // Origins of a session are in order, so the oldest of all is its first.
-            if session.origins.front() == Some(&seq) {
-                session.origins.pop_front();
+            let listed = session.origins.iter().position(|one| *one == seq);
+            if let Some(place) = listed {
+                session.origins.remove(place);
             }
             session.evicted = true;
         }
@@ -486,6 +518,11 @@ impl State {
         self.outside.clear();
         self.digests.clear();
     }
+}
+
+/// Returns a time in seconds, to put origins in order.
+fn seconds(at: Tick) -> u32 {
+    u32::try_from(at.0.as_secs()).unwrap_or(u32::MAX)
 }
 
 /// Returns the tool of an origin, as summaries name it.

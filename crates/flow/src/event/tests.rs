@@ -263,3 +263,54 @@ fn where_nobody_is_told_nothing_waits() {
     assert_eq!(tracker.take(SCOPE).count(), 3);
     assert!(tracker.untold().is_empty());
 }
+
+/// A gateway that comes back tells everything again. What was read before goes before what was read
+/// since, whenever it is heard of.
+#[test]
+fn what_is_told_late_does_not_push_out_what_was_read_since() {
+    let (one, other) = (
+        Tracker::new(&FlowTracking::default()),
+        Tracker::new(&FlowTracking::default()),
+    );
+    one.share();
+    let long_ago = Tick(Duration::from_secs(1));
+    for number in 0..20_000_u64 {
+        let json = format!(
+            r#"{{"text":"row {number} of a table that is long: {}"}}"#,
+            number * 7919
+        );
+        let content = Content {
+            json: &json,
+            marked: &[],
+        };
+        let who = whose(2 + u128::from(number % 4));
+        one.record(who, origin(number, Side::Inside), &content, long_ago);
+    }
+    let now = Tick(Duration::from_secs(1000));
+    let json = format!(r#"{{"text":"{PROSE}"}}"#);
+    let content = Content {
+        json: &json,
+        marked: &[],
+    };
+    other.record(whose(1), origin(50_000, Side::Inside), &content, now);
+    for (at, event) in one.take(SCOPE) {
+        other.fold(SCOPE, event, at);
+    }
+    let found = |number| checked(&other, 1, number, "slack", &json).evidence;
+    let told = found(50_001);
+    assert!(!told.matches.is_empty(), "{told:?}");
+    assert!(told.reduced.is_empty(), "{told:?}");
+    // And what is read afterwards pushes out the older ones first.
+    for number in 60_000..60_100_u64 {
+        let json = format!(
+            r#"{{"text":"row {number} of another table: {}"}}"#,
+            number * 7907
+        );
+        let content = Content {
+            json: &json,
+            marked: &[],
+        };
+        other.record(whose(3), origin(number, Side::Inside), &content, now);
+    }
+    assert!(!found(60_101).matches.is_empty());
+}
