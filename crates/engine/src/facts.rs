@@ -1,15 +1,17 @@
 //! What is known about a call before it is judged: computed here, once.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use mcpproxy_classify::{self as classify, Arguments, Kind, Sort, ToolClass, shell};
 use mcpproxy_core::{
-    Call, DataOrigin, Destination, Facts, Hooked, Masked, Owner, Reduced, Side, Suspicious, Tick,
+    Call, DataOrigin, Destination, Facts, Hooked, Masked, Nature, Owner, Reduced, Sensitive, Side,
+    Suspicious, Tick,
 };
 use mcpproxy_detect::{Context, Detector, Direction, Report};
-use mcpproxy_flow::content::SECRET_KEY;
+use mcpproxy_flow::content::{Marked, SECRET_KEY};
 use mcpproxy_flow::{Content, Leaving, Whose};
 use mcpproxy_text as text;
 use mcpproxy_text::decode::is_hidden;
@@ -110,6 +112,8 @@ impl Engine {
             };
             let window = ready.window();
             let checked = self.tracker().check(whose(call), leaving, window, now);
+            let returned = |one: &Sensitive| is_returned(one, &marked, &checked.returned);
+            facts.sensitive.retain(|one| !returned(one));
             let mut flow = checked.evidence;
             addressees::leave_out(&mut flow.matches, raw, &report, &addresses);
             flow.matches.truncate(MOST_MATCHES);
@@ -160,6 +164,19 @@ fn hide(detector: &Detector, place: &mut Box<str>) {
     if names.any(|name| name.len() >= SHORTEST_SECRET) && marks::has_secret(detector, place) {
         *place = SECRET_KEY.into();
     }
+}
+
+/// Tells whether a secret in the arguments is one that the destination handed out, such as the token of
+/// a session there. Where several of a kind stand in one place, all of them have to be.
+fn is_returned(one: &Sensitive, marked: &[Marked<'_>], returned: &BTreeSet<usize>) -> bool {
+    let same = |mark: &Marked<'_>| mark.place == *one.place && mark.label.kind == one.label.kind;
+    let mut same = marked.iter().enumerate().filter(|(_, mark)| same(mark));
+    let mut any = false;
+    let all = same.all(|(at, _)| {
+        any = true;
+        returned.contains(&at)
+    });
+    one.label.nature == Nature::Secret && any && all
 }
 
 /// What the detector is told about a message of a call.

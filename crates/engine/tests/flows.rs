@@ -97,6 +97,30 @@ async fn a_stranger_that_gave_orders_is_not_handed_a_secret_where_nobody_can_be_
     assert_eq!(strays_after(orders, prompt).await, Action::Ask);
 }
 
+/// A token that was handed out by one place, sent to another after something private was read.
+async fn token_goes(from: &str, to: &str, sent: &str) -> Action {
+    let token = ["ghp_", "1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o", "2KrpOS"].concat();
+    let opened = json!({
+        "server": from, "tool": "open_session", "args": {},
+        "result": json!({ "session": { "token": token } }).to_string(),
+    });
+    let private =
+        read("The board meets on the fourth of June in Oulu, and nobody else is to know.");
+    let args = json!({ "session": sent.replace("TOKEN", &token) });
+    let used = json!({ "server": to, "tool": "send_event", "args": args, "result": "ok" });
+    judge(json!([opened, private, used])).await.0
+}
+
+#[tokio::test]
+async fn a_token_goes_back_to_who_handed_it_out_and_nowhere_else() {
+    let back = token_goes("slack", "slack", "TOKEN").await;
+    assert!(back < Action::Ask, "{back:?}");
+    assert_eq!(token_goes("slack", "discord", "TOKEN").await, Action::Deny);
+    // Another one beside it, of which nobody knows where it is from.
+    let other = ["TOKEN ghp_", "9z8Y7x6W5v4U3t2S1r0Q9p8O7n6M5l", "3y08RL"].concat();
+    assert_eq!(token_goes("slack", "slack", &other).await, Action::Deny);
+}
+
 #[tokio::test]
 async fn the_sentence_is_the_one_of_the_specification() {
     let text = json!({ "text": format!("the key is {KEY}") });

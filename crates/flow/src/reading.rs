@@ -1,7 +1,7 @@
 //! The event of a reading: everything that is remembered of what a call read, fingerprinted
 //! before any lock is taken. Folding it into the state is for `state`.
 
-use mcpproxy_core::Id128;
+use mcpproxy_core::{Id128, Nature};
 use mcpproxy_text::decode::views;
 
 use crate::common;
@@ -12,7 +12,7 @@ use crate::guarded::guarded;
 use crate::secret::SecretPrint;
 use crate::settings::FlowTracking;
 use crate::stream::streams;
-use crate::typed::{Token, tokens};
+use crate::typed::{Kind, Token, tokens};
 use crate::view::budget;
 use crate::winnow::{RUN, winnow};
 
@@ -132,6 +132,19 @@ impl Reading {
             secrets: marked.flat_map(SecretPrint::all).collect(),
             tokens: found,
         }
+    }
+
+    /// Takes what looks like a secret for what the place handed out that it was read from: what comes
+    /// from outside is nobody's secret here, and may go back there.
+    pub(crate) fn hand_out(&mut self) {
+        let secrets = std::mem::take(&mut self.secrets).into_iter();
+        let secrets = secrets.filter(|one| one.label.nature == Nature::Secret);
+        self.tokens.extend(secrets.map(|one| Token {
+            hash: one.whole,
+            kind: Kind::Code,
+            length: u32::try_from(one.length).unwrap_or(u32::MAX),
+            first: false,
+        }));
     }
 }
 

@@ -63,6 +63,11 @@ impl SecretPrint {
         values.filter_map(|value| Self::of(&value, &marked.label))
     }
 
+    /// Returns by what a marked value is known as a whole.
+    pub(crate) fn whole_of(marked: &Marked<'_>) -> u64 {
+        whole(&folded(&core_of(&marked.value)))
+    }
+
     /// Takes the windows of a value; nothing if it has no letters or digits.
     fn of(value: &str, label: &Label) -> Option<Self> {
         let symbols = folded(value);

@@ -417,6 +417,14 @@ impl State {
         }
     }
 
+    /// Tells whether a place showed a value by itself, by what that is known as a whole.
+    pub(crate) fn is_handed_out(&self, place: &str, whole: u64) -> bool {
+        let alive = |seq| self.origins.is_alive(seq);
+        self.supplied
+            .get(whole ^ place_salt(place), alive)
+            .is_some()
+    }
+
     /// Hands out what was sent before to where a call goes, field by field, and reserves the ends of
     /// its own fields unless they are known to stay: whoever comes next reads on from them.
     pub(crate) fn queue(

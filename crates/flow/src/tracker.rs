@@ -4,15 +4,15 @@
 mod sessions;
 mod shared;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use mcpproxy_core::{
-    CallId, DataOrigin, Destination, FlowEvidence, FlowScope, History, Recent, Reduced, RiskLevel,
-    SessionKey, Side, Taint, Tick,
+    CallId, DataOrigin, Destination, FlowEvidence, FlowScope, History, Nature, Recent, Reduced,
+    RiskLevel, SessionKey, Side, Taint, Tick,
 };
 
 use crate::content::Content;
@@ -23,6 +23,7 @@ use crate::hits::{Hits, Reads, tails};
 use crate::origins::Voice;
 use crate::outbox::Outbox;
 use crate::reading::Reading;
+use crate::secret::SecretPrint;
 use crate::sending::Sending;
 use crate::session::{Edge, Session, direction, joined};
 use crate::settings::{FlowTracking, Scope};
@@ -72,6 +73,8 @@ pub struct Checked {
     pub recent: Recent,
     /// What happened in its conversation before, with respect to its destination.
     pub history: History,
+    /// Which of the marked secrets its destination handed out itself.
+    pub returned: BTreeSet<usize>,
 }
 
 /// What is about to leave, and where to.
@@ -135,6 +138,9 @@ impl Tracker {
         }
         let whose = narrowed(whose, &settings);
         let mut reading = Reading::of(content, &settings);
+        if origin.side == Side::Outside {
+            reading.hand_out();
+        }
         let fingerprints = reading.grams.len();
         let sensitive = match origin.side {
             Side::Inside => reading.secrets.len(),
@@ -252,6 +258,13 @@ impl Tracker {
                 Vec::new()
             };
             self.with(here, now, |state| {
+                for (at, marked) in content.marked.iter().enumerate() {
+                    if marked.label.nature == Nature::Secret
+                        && state.is_handed_out(&to.name, SecretPrint::whole_of(marked))
+                    {
+                        checked.returned.insert(at);
+                    }
+                }
                 let found = state.send(errand, sessions, &sending, &tails);
                 let reserved = self.outbox.is_open().then(|| state.named(&found));
                 hits.join(found);
