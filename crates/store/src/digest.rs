@@ -33,11 +33,17 @@ impl Digest {
 
 /// Returns the records that may have one of some values, of what [`Digest::to_bytes`] gave.
 pub(crate) fn find(bytes: &[u8], values: &[String]) -> Bits {
-    let wanted: Vec<_> = values.iter().map(|value| bits(value)).collect();
+    let kept: &[[u8; 2]] = bytes.as_chunks().0;
     let mut found = Bits::NONE;
-    for (place, kept) in (0_u16..).zip(bytes.as_chunks().0) {
-        if wanted.contains(&u16::from_le_bytes(*kept)) {
-            found.set(place);
+    for wanted in values.iter().map(|value| bits(value).to_le_bytes()) {
+        // Hardly any block has it, and counting all is faster than looking for the first.
+        if kept.iter().filter(|one| **one == wanted).count() == 0 {
+            continue;
+        }
+        for (place, one) in (0_u16..).zip(kept) {
+            if *one == wanted {
+                found.set(place);
+            }
         }
     }
     found
