@@ -15,6 +15,9 @@ pub(crate) enum Detector {
     Poisoning,
     /// Honest descriptors that speak of security: none may be flagged.
     HardNegatives,
+    /// Both by somebody who knows no rule: orders as people would word them, some hard to tell from
+    /// honest ones, and honest texts that come close to them.
+    Natural,
     /// Changes of descriptors.
     RugPull,
     /// Secrets whose value is known.
@@ -37,10 +40,11 @@ pub(crate) enum Detector {
 
 impl Detector {
     /// All, in the order of the report.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Hidden,
         Self::Poisoning,
         Self::HardNegatives,
+        Self::Natural,
         Self::RugPull,
         Self::Secrets,
         Self::SecretExamples,
@@ -58,6 +62,7 @@ impl Detector {
             Self::Hidden => "hidden and decoded",
             Self::Poisoning => "explicit poisoning",
             Self::HardNegatives => "hard negatives",
+            Self::Natural => "in natural words",
             Self::RugPull => "rug pull",
             Self::Secrets => "secrets",
             Self::SecretExamples => "secrets, rule examples",
@@ -217,6 +222,7 @@ impl Answer {
             }
             Detector::Poisoning
             | Detector::HardNegatives
+            | Detector::Natural
             | Detector::RugPull
             | Detector::Paths
             | Detector::Frames => self.verdict >= tier,

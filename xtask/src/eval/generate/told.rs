@@ -7,10 +7,20 @@ use serde_json::{Map, Value};
 
 use crate::eval::case::{Case, Detector};
 
-/// The cases.
+/// The cases: those that the aims are about, and those of somebody who knows no rule.
 pub(super) fn cases() -> Vec<Case> {
-    let lines = include_str!("told.jsonl").lines();
-    lines.enumerate().filter_map(case).collect()
+    let lines = include_str!("told.jsonl").lines().enumerate();
+    let natural = include_str!("natural.jsonl").lines().enumerate();
+    let natural = natural.filter_map(in_natural_words);
+    lines.filter_map(case).chain(natural).collect()
+}
+
+fn in_natural_words((row, line): (usize, &str)) -> Option<Case> {
+    let mut fields: Map<String, Value> = serde_json::from_str(line).ok()?;
+    let attack = fields.remove("label")? == "attack";
+    let (source, id) = ("natural words", format!("own/natural/{row}"));
+    let question = Value::Object(fields);
+    Some(Case::own(Detector::Natural, attack, source, id, question))
 }
 
 fn case((row, line): (usize, &str)) -> Option<Case> {
@@ -34,8 +44,9 @@ mod tests {
 
     #[test]
     fn every_line_is_a_case() {
-        let lines = include_str!("told.jsonl").lines().count();
-        assert_eq!(cases().len(), lines);
-        assert!(lines > 150, "{lines}");
+        let told = include_str!("told.jsonl").lines().count();
+        let natural = include_str!("natural.jsonl").lines().count();
+        assert_eq!(cases().len(), told + natural);
+        assert!(told > 150 && natural > 150, "{told} {natural}");
     }
 }
