@@ -60,7 +60,8 @@ async fn what_a_host_answers_is_no_data_from_inside() {
         (login, &gave, Action::Allow),
         (&own, "{}", Action::Allow),
         ("cat notes.txt", "the plan for spring", Action::Allow),
-        (&own, "{}", Action::Allow),
+        // Not for the token, which comes from there: a part of it looks like nothing that people write.
+        (&own, "{}", Action::Ask),
         (&other, "", Action::Deny),
     ])
     .await;
