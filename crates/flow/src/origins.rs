@@ -130,6 +130,13 @@ impl Origins {
         list.len() - list.iter().rev().take_while(later).count()
     }
 
+    /// Tells whether one of a time would be the first to go, although there are newer ones.
+    pub(crate) fn is_late(&self, since: u32) -> bool {
+        let at = |seq: Option<&u32>| seq.and_then(|seq| self.get(*seq)).map(|one| one.since);
+        let newer = at(self.order.back()).is_some_and(|newest| newest > since);
+        newer && at(self.order.front()).is_some_and(|oldest| oldest >= since)
+    }
+
     /// Returns how many numbers there are from the first that lives to the last.
     pub(crate) fn span(&self) -> usize {
         self.list.len()

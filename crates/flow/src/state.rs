@@ -142,6 +142,9 @@ impl State {
         if side == Side::Inside {
             self.vault.add(&reading.secrets, &origin);
         }
+        if self.has_no_room(key, most, now) {
+            return true;
+        }
         let from = Arc::<str>::from(origin.upstream.as_str());
         let seq = self.origins.add(Origin {
             data: origin,
@@ -236,6 +239,9 @@ impl State {
     ) {
         let session = self.session(key, now);
         session.use_tool(&tool_name(&origin));
+        if self.has_no_room(key, most, now) {
+            return;
+        }
         let seq = self.origins.add(Origin {
             data: origin,
             voice,
@@ -358,6 +364,17 @@ impl State {
                 evicted || matches!(added, Added::Displaced(_))
             }
         }
+    }
+
+    /// Tells whether what was done then is not remembered any more, since the scope is full of newer
+    /// things; takes note of it.
+    fn has_no_room(&mut self, key: SessionKey, most: usize, then: Tick) -> bool {
+        let full = self.origins.len() >= most.clamp(ORIGINS, MOST_ORIGINS);
+        let gone = full && self.origins.is_late(seconds(then));
+        if gone && let Some(session) = self.sessions.get_mut(&key) {
+            session.evicted = true;
+        }
+        gone
     }
 
     /// Puts an origin in its place among those of its session.
@@ -528,9 +545,13 @@ impl State {
     }
 }
 
-/// Returns a time in seconds, to put origins in order.
+/// Returns a time in seconds, to put origins in order. What happened before this process began has the
+/// tick zero, whenever it was: it comes before everything that was read here.
 fn seconds(at: Tick) -> u32 {
-    u32::try_from(at.0.as_secs()).unwrap_or(u32::MAX)
+    if at.0.is_zero() {
+        return 0;
+    }
+    u32::try_from(at.0.as_secs()).map_or(u32::MAX, |seconds| seconds.saturating_add(1))
 }
 
 /// Returns the tool of an origin, as summaries name it.

@@ -268,13 +268,19 @@ fn where_nobody_is_told_nothing_waits() {
 /// since, whenever it is heard of.
 #[test]
 fn what_is_told_late_does_not_push_out_what_was_read_since() {
+    let at = |seconds: u64| Tick(Duration::from_secs(seconds));
+    pushes_out_nothing(at(1), at(1000));
+    // Of before this process began, which it did a moment ago.
+    pushes_out_nothing(at(0), Tick(Duration::from_millis(40)));
+}
+
+fn pushes_out_nothing(long_ago: Tick, now: Tick) {
     let (one, other) = (
         Tracker::new(&FlowTracking::default()),
         Tracker::new(&FlowTracking::default()),
     );
     one.share();
-    let long_ago = Tick(Duration::from_secs(1));
-    for number in 0..20_000_u64 {
+    for number in 0..50_000_u64 {
         let json = format!(
             r#"{{"text":"row {number} of a table that is long: {}"}}"#,
             number * 7919
@@ -286,22 +292,21 @@ fn what_is_told_late_does_not_push_out_what_was_read_since() {
         let who = whose(2 + u128::from(number % 4));
         one.record(who, origin(number, Side::Inside), &content, long_ago);
     }
-    let now = Tick(Duration::from_secs(1000));
     let json = format!(r#"{{"text":"{PROSE}"}}"#);
     let content = Content {
         json: &json,
         marked: &[],
     };
-    other.record(whose(1), origin(50_000, Side::Inside), &content, now);
+    other.record(whose(1), origin(100_000, Side::Inside), &content, now);
     for (at, event) in one.take(SCOPE) {
         other.fold(SCOPE, event, at);
     }
     let found = |number| checked(&other, 1, number, "slack", &json).evidence;
-    let told = found(50_001);
+    let told = found(100_001);
     assert!(!told.matches.is_empty(), "{told:?}");
     assert!(told.reduced.is_empty(), "{told:?}");
     // And what is read afterwards pushes out the older ones first.
-    for number in 60_000..60_100_u64 {
+    for number in 160_000..160_100_u64 {
         let json = format!(
             r#"{{"text":"row {number} of another table: {}"}}"#,
             number * 7907
@@ -312,5 +317,5 @@ fn what_is_told_late_does_not_push_out_what_was_read_since() {
         };
         other.record(whose(3), origin(number, Side::Inside), &content, now);
     }
-    assert!(!found(60_101).matches.is_empty());
+    assert!(!found(160_101).matches.is_empty());
 }
