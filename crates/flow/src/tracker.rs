@@ -233,6 +233,11 @@ impl Tracker {
         // Where nothing private was read, and where nothing leaves, nobody hides anything.
         let undo = !to.sink.is_trusted() && self.is_private(&reach);
         let sending = Sending::of(content, said, &settings, undo);
+        let secrets = content.marked.iter().enumerate();
+        let secrets = secrets.filter(|(_, marked)| marked.label.nature == Nature::Secret);
+        let secrets: Vec<_> = secrets
+            .map(|(at, marked)| (at, SecretPrint::whole_of(marked)))
+            .collect();
         let mut said = Some(sending.said(said));
         let mut hits = Hits::default();
         let mut taint = Taint::default();
@@ -258,13 +263,9 @@ impl Tracker {
                 Vec::new()
             };
             self.with(here, now, |state| {
-                for (at, marked) in content.marked.iter().enumerate() {
-                    if marked.label.nature == Nature::Secret
-                        && state.is_handed_out(&to.name, SecretPrint::whole_of(marked))
-                    {
-                        checked.returned.insert(at);
-                    }
-                }
+                let returned = secrets.iter();
+                let returned = returned.filter(|(_, whole)| state.is_handed_out(&to.name, *whole));
+                checked.returned.extend(returned.map(|(at, _)| *at));
                 let found = state.send(errand, sessions, &sending, &tails);
                 let reserved = self.outbox.is_open().then(|| state.named(&found));
                 hits.join(found);
