@@ -13,8 +13,8 @@ const NUMBER: [u8; 256] = numbers();
 const LETTERS: usize = 32;
 
 /// What a pair of letters counts, by their numbers: one pair below, one frequent pair above.
-const COUNTS: [u64; LETTERS * LETTERS] = counts();
-const FREQUENT: u32 = 32;
+const COUNTS: [u32; LETTERS * LETTERS] = counts();
+const FREQUENT: u32 = 16;
 
 #[expect(
     clippy::indexing_slicing,
@@ -35,7 +35,7 @@ const fn numbers() -> [u8; 256] {
     clippy::indexing_slicing,
     reason = "evaluated when compiled; a wrong index does not build"
 )]
-const fn counts() -> [u64; LETTERS * LETTERS] {
+const fn counts() -> [u32; LETTERS * LETTERS] {
     let mut table = [0; LETTERS * LETTERS];
     let mut place = 0;
     while place < table.len() {
@@ -100,7 +100,7 @@ impl Look {
         let mut look = Self::default();
         let mut last = 0;
         for block in text.as_bytes().chunks(BLOCK) {
-            let (mut kinds, mut pairs) = (0_u64, 0_u64);
+            let (mut kinds, mut pairs) = (0_u64, 0_u32);
             for &byte in block {
                 let number = number(byte);
                 // INVARIANT: a block is too short for any count to wrap; checked sums are slow here.
@@ -113,8 +113,8 @@ impl Look {
             look.digits += kind(1);
             look.signs += kind(2);
             look.blanks += kind(3);
-            look.pairs += size(pairs & ((1 << FREQUENT) - 1));
-            look.frequent += size(pairs >> FREQUENT);
+            look.pairs += size(u64::from(pairs & ((1 << FREQUENT) - 1)));
+            look.frequent += size(u64::from(pairs >> FREQUENT));
         }
         look
     }
@@ -136,8 +136,9 @@ fn number(byte: u8) -> usize {
 }
 
 /// Returns what a pair of letters counts.
-fn pair(last: usize, number: usize) -> u64 {
-    let place = last * LETTERS + number;
+fn pair(last: usize, number: usize) -> u32 {
+    // What the mask takes off is never set: it spares a look at the length.
+    let place = (last * LETTERS + number) & (COUNTS.len() - 1);
     COUNTS.get(place).copied().unwrap_or(0)
 }
 
