@@ -141,15 +141,15 @@ pub(crate) fn compare(
     errand: Errand<'_>,
     sessions: &[SessionKey],
     sending: &Sending<'_>,
-    tails: &[Onward],
+    tails: &[Onward<'_>],
 ) -> Hits {
     let mut hits = Hits::default();
     let salts: Vec<u64> = sessions.iter().copied().map(salt).collect();
-    hits.cut = tails.iter().any(|one| one.read.cut);
+    hits.cut = tails.iter().any(|one| one.read.is_cut());
     let streams = || {
         let own = sending.streams.iter().map(|stream| (stream, None));
         let onward = tails.iter().flat_map(|one| {
-            let streams = one.read.streams.iter();
+            let streams = one.read.streams().iter();
             streams.map(|stream| (stream, Some(&one.before)))
         });
         own.chain(onward)
@@ -190,7 +190,7 @@ impl Cover {
 }
 
 /// A stream, and what was sent before if it begins with that.
-type Read<'a> = (&'a Stream, Option<&'a Before>);
+type Read<'a> = (&'a Stream, Option<&'a Before<'a>>);
 
 /// What streams share.
 type Covers<'a> = Vec<(&'a Stream, Cover)>;

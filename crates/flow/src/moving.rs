@@ -6,6 +6,7 @@
 //! by words, each of which is read on from the word that stood in its column before. The same is done
 //! with the rows of one message.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::sending::TAIL;
@@ -75,11 +76,16 @@ impl Moving {
     }
 
     /// Hands out what moved until now with what moves in the next piece, which follows `before`.
-    pub(crate) fn each<'p>(&self, before: &str, piece: &'p str, mut act: impl FnMut(End, &'p str)) {
+    pub(crate) fn each<'p, 't>(
+        &'t self,
+        before: &str,
+        piece: &'p str,
+        mut act: impl FnMut(Cow<'t, End>, &'p str),
+    ) {
         if let Some(frame) = Frame::of(before, piece, self.frame) {
-            let mut middle = self.middle.clone();
+            let mut middle = Cow::Borrowed(&self.middle);
             if middle.text.is_empty() {
-                middle.push(frame.within(before), TAIL);
+                middle.to_mut().push(frame.within(before), TAIL);
             }
             act(middle, frame.within(piece));
         }
@@ -88,7 +94,7 @@ impl Moving {
         let last = self.last.iter().zip(words().rev());
         for (column, word) in first.chain(last) {
             if !column.is_still(word) {
-                act(column.end.clone(), word);
+                act(Cow::Borrowed(&column.end), word);
             }
         }
     }
@@ -118,6 +124,11 @@ impl Column {
             self.moves = !empty;
         }
     }
+}
+
+/// Tells whether so many are rows at all.
+pub(crate) fn are_rows(count: usize) -> bool {
+    count >= FEWEST_ROWS
 }
 
 /// Returns what stands in the columns of some rows that are not the same everywhere, each by itself,
@@ -201,7 +212,7 @@ fn words(text: &str) -> impl DoubleEndedIterator<Item = &str> {
 }
 
 fn table<'p>(rows: &[Vec<&'p str>]) -> Vec<String> {
-    if !(FEWEST_ROWS..=MOST_ROWS).contains(&rows.len()) {
+    if !are_rows(rows.len()) || rows.len() > MOST_ROWS {
         return Vec::new();
     }
     let width = rows.first().map_or(0, Vec::len);

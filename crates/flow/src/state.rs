@@ -449,7 +449,7 @@ impl State {
         errand: Errand<'_>,
         sending: &Sending<'_>,
         now: Tick,
-    ) -> Vec<Tail> {
+    ) -> Vec<Arc<Tail>> {
         self.session(errand.session, now);
         if errand.sink.is_trusted() {
             return Vec::new();
@@ -467,7 +467,7 @@ impl State {
         errand: Errand<'_>,
         sessions: &[SessionKey],
         sending: &Sending<'_>,
-        tails: &[Onward],
+        tails: &[Onward<'_>],
     ) -> Hits {
         let hits = compare(self, errand, sessions, sending, tails);
         if !errand.sink.is_trusted() {

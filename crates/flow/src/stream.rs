@@ -37,8 +37,7 @@ pub(crate) enum Family {
 pub(crate) struct Stream {
     pub(crate) family: Family,
     pub(crate) symbols: Vec<u8>,
-    /// Where each leaf begins, and its number.
-    marks: Vec<(u32, u32)>,
+    marks: Marks,
     /// The encodings that were undone.
     pub(crate) via: Vec<&'static str>,
     /// The windows that are compared, once they were chosen.
@@ -50,7 +49,7 @@ impl Stream {
         Self {
             family,
             symbols: Vec::new(),
-            marks: Vec::new(),
+            marks: Marks::Many(Vec::new()),
             via: Vec::new(),
             grams: Vec::new(),
         }
@@ -81,21 +80,19 @@ impl Stream {
 
     /// Returns the number of the leaf at a place.
     pub(crate) fn leaf(&self, at: u32) -> u32 {
-        let behind = self.marks.partition_point(|&(start, _)| start <= at);
-        let mark = behind
-            .checked_sub(1)
-            .and_then(|index| self.marks.get(index));
+        let marks = self.marks.list();
+        let behind = marks.partition_point(|&(start, _)| start <= at);
+        let mark = behind.checked_sub(1).and_then(|index| marks.get(index));
         mark.map_or(0, |&(_, leaf)| leaf)
     }
 
     /// Returns where the windows begin that lie in these leaves alone. Leaves stand in their order.
     pub(crate) fn windows_in(&self, leaves: &RangeInclusive<u32>) -> Range<u32> {
         let end = u32::try_from(self.symbols.len()).unwrap_or(u32::MAX);
-        let from = |index: usize| self.marks.get(index).map_or(end, |&(start, _)| start);
-        let first = self
-            .marks
-            .partition_point(|(_, leaf)| leaf < leaves.start());
-        let behind = self.marks.partition_point(|(_, leaf)| leaf <= leaves.end());
+        let marks = self.marks.list();
+        let from = |index: usize| marks.get(index).map_or(end, |&(start, _)| start);
+        let first = marks.partition_point(|(_, leaf)| leaf < leaves.start());
+        let behind = marks.partition_point(|(_, leaf)| leaf <= leaves.end());
         let width = u32::try_from(GRAM - 1).unwrap_or(0);
         from(first)..from(behind).saturating_sub(width)
     }
@@ -106,6 +103,30 @@ impl Stream {
     }
 }
 
+/// Where each leaf begins, and its number. Most streams are one text, which needs no memory for that.
+#[derive(Clone, Debug)]
+enum Marks {
+    One([(u32, u32); 1]),
+    Many(Vec<(u32, u32)>),
+}
+
+impl Marks {
+    fn list(&self) -> &[(u32, u32)] {
+        match self {
+            Self::One(one) => one,
+            Self::Many(list) => list,
+        }
+    }
+
+    fn push(&mut self, mark: (u32, u32)) {
+        match self {
+            Self::Many(list) if list.capacity() == 0 => *self = Self::One([mark]),
+            Self::Many(list) => list.push(mark),
+            Self::One([first]) => *self = Self::Many(vec![*first, mark]),
+        }
+    }
+}
+
 /// Folds the parts and puts those of `own` together; `keys` if keys beside keys are wanted, too.
 pub(crate) fn streams(parts: &[Part<'_>], own: Range<usize>, keys: bool) -> Vec<Stream> {
     let mut all = Stream::new(Family::Whole);
@@ -113,7 +134,7 @@ pub(crate) fn streams(parts: &[Part<'_>], own: Range<usize>, keys: bool) -> Vec<
     // Few characters fold to more symbols than they have bytes.
     all.symbols
         .reserve(parts.iter().map(|part| part.text.len()).sum());
-    all.marks.reserve(parts.len());
+    all.marks = Marks::Many(Vec::with_capacity(parts.len()));
     for part in parts {
         let start = all.symbols.len();
         all.mark(part.leaf);
@@ -172,5 +193,5 @@ fn bridge<'a>(
     }
     found.push(open);
     // What lies in one leaf, or is too short for a window of a secret, shows nothing new.
-    found.retain(|one| one.family != family || one.marks.len() > 1);
+    found.retain(|one| one.family != family || one.marks.list().len() > 1);
 }

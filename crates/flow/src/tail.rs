@@ -20,7 +20,8 @@ type Place = (Arc<str>, u64);
 /// The tails of a scope.
 #[derive(Debug, Default)]
 pub(crate) struct Tails {
-    fields: HashMap<Place, (Tail, u64)>,
+    /// Whoever reads on from a tail holds it until then, which takes no copy.
+    fields: HashMap<Place, (Arc<Tail>, u64)>,
     /// The fields by when they were written, and the last time.
     order: BTreeMap<u64, Place>,
     last: u64,
@@ -80,13 +81,13 @@ impl Tails {
     }
 
     /// Returns what stands before a field at a destination, calls on their way included.
-    pub(crate) fn before(&self, to: &Arc<str>, path: u64) -> Tail {
+    pub(crate) fn before(&self, to: &Arc<str>, path: u64) -> Arc<Tail> {
         let known = self.fields.get(&(Arc::clone(to), path));
-        let mut tail = known.map(|(tail, _)| tail.clone()).unwrap_or_default();
+        let mut tail = known.map(|(tail, _)| Arc::clone(tail)).unwrap_or_default();
         for (_, place, fields) in &self.pending {
             if *place == *to {
                 for (_, piece) in fields.iter().filter(|(other, _)| *other == path) {
-                    tail.push(piece);
+                    Arc::make_mut(&mut tail).push(piece);
                 }
             }
         }
@@ -122,7 +123,7 @@ impl Tails {
     /// Puts a piece behind what was sent in a field; the field that rested longest makes room.
     fn write(&mut self, place: Place, piece: &str) {
         let (tail, at) = self.fields.entry(place.clone()).or_default();
-        tail.push(piece);
+        Arc::make_mut(tail).push(piece);
         // No field was written at time zero.
         self.order.remove(at);
         self.last += 1;

@@ -258,7 +258,7 @@ impl Tracker {
             let before = self.with(here, now, |state| state.queue(errand, &sending, now));
             // Where nothing is undone, nothing is put together either.
             let tails = if undo {
-                tails(&sending.fields, before, &self.reads)
+                tails(&sending.fields, &before, &self.reads)
             } else {
                 Vec::new()
             };

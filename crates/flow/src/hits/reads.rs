@@ -42,6 +42,32 @@ impl Read {
     }
 }
 
+/// What a text was found to hold.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// All of it, which may be kept for the next.
+    Kept(Arc<Read>),
+    /// Nothing but the text itself.
+    Plain(Stream),
+}
+
+impl Found {
+    pub(super) fn streams(&self) -> &[Stream] {
+        match self {
+            Self::Kept(read) => &read.streams,
+            Self::Plain(stream) => std::slice::from_ref(stream),
+        }
+    }
+
+    /// Tells whether a bound was met.
+    pub(super) fn is_cut(&self) -> bool {
+        match self {
+            Self::Kept(read) => read.cut,
+            Self::Plain(_) => false,
+        }
+    }
+}
+
 /// A text with its leaf, and what it holds.
 type Kept = (Box<str>, u32, Arc<Read>);
 
@@ -75,15 +101,11 @@ impl Reads {
 
     /// Reads a text that stands in this leaf; encodings are undone only where it does not read like a
     /// language as it is.
-    pub(super) fn read_if_strange(&self, text: &str, leaf: u32) -> Arc<Read> {
+    pub(super) fn read_if_strange(&self, text: &str, leaf: u32) -> Found {
         if text.len() >= SHORTEST && !is_natural(text) {
-            return self.read(text, leaf);
+            return Found::Kept(self.read(text, leaf));
         }
-        let stream = Stream::of(Family::Tail, text, leaf, Vec::new());
-        Arc::new(Read {
-            streams: vec![stream],
-            cut: false,
-        })
+        Found::Plain(Stream::of(Family::Tail, text, leaf, Vec::new()))
     }
 
     fn known(&self, place: usize, text: &str, leaf: u32) -> Option<Arc<Read>> {

@@ -1,9 +1,10 @@
 //! What several calls say together: the end of what was sent to a place before, read on into what
 //! goes there now.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use super::reads::{Read, Reads};
+use super::reads::{Found, Read, Reads};
 use crate::fold::folded;
 use crate::sending::Field;
 use crate::stream::Stream;
@@ -12,22 +13,22 @@ use crate::winnow::RUN;
 
 /// One field, read on from what was sent in it before.
 #[derive(Debug)]
-pub(crate) struct Onward {
-    pub(super) read: Arc<Read>,
-    pub(super) before: Before,
+pub(crate) struct Onward<'t> {
+    pub(super) read: Found,
+    pub(super) before: Before<'t>,
 }
 
 /// What was sent before what comes now.
 #[derive(Debug)]
-pub(super) struct Before {
-    end: End,
+pub(super) struct Before<'t> {
+    end: Cow<'t, End>,
     leaf: u32,
     judged: OnceLock<Read>,
     all: OnceLock<Read>,
 }
 
-impl Before {
-    fn new(end: End, leaf: u32) -> Self {
+impl<'t> Before<'t> {
+    fn new(end: Cow<'t, End>, leaf: u32) -> Self {
         Self {
             end,
             leaf,
@@ -70,21 +71,35 @@ fn begins_with(stream: &Stream, old: &Read) -> usize {
 /// Puts what was sent before in front of what comes now, field by field, and so what moves in each.
 /// Undoing encodings takes longest of all that is done for a call, so this is done before anything is
 /// locked.
-pub(crate) fn tails(fields: &[Field], before: Vec<Tail>, reads: &Reads) -> Vec<Onward> {
+pub(crate) fn tails<'t>(
+    fields: &[Field],
+    before: &'t [Arc<Tail>],
+    reads: &Reads,
+) -> Vec<Onward<'t>> {
     let mut onward = Vec::new();
-    for (field, Tail { all, moving }) in fields.iter().zip(before) {
+    let mut text = String::new();
+    for (field, tail) in fields.iter().zip(before) {
+        let Tail { all, moving } = &**tail;
         if all.text.is_empty() {
             continue;
         }
         let leaf = field.leaf;
         moving.each(all.last_piece(), &field.tail, |end, next| {
-            let read = reads.read_if_strange(&[&*end.text, next].concat(), leaf);
+            let read = reads.read_if_strange(joined(&mut text, &end.text, next), leaf);
             let before = Before::new(end, leaf);
             onward.push(Onward { read, before });
         });
-        let read = reads.read(&[&*all.text, &field.head].concat(), leaf);
-        let before = Before::new(all, leaf);
+        let read = Found::Kept(reads.read(joined(&mut text, &all.text, &field.head), leaf));
+        let before = Before::new(Cow::Borrowed(all), leaf);
         onward.push(Onward { read, before });
     }
     onward
+}
+
+/// Puts one text behind another, in room that was used before.
+fn joined<'b>(room: &'b mut String, one: &str, other: &str) -> &'b str {
+    room.clear();
+    room.push_str(one);
+    room.push_str(other);
+    room
 }

@@ -6,7 +6,7 @@ use mcpproxy_text::LeafKind;
 use mcpproxy_text::url::urls;
 
 use crate::content::Part;
-use crate::moving::{columns, periods};
+use crate::moving::{are_rows, columns, periods};
 use crate::stream::{Family, Stream};
 use crate::winnow::RUN;
 
@@ -80,7 +80,7 @@ pub(super) fn aligned(parts: &[Part<'_>]) -> Vec<(String, u32)> {
         add(periods(&part.text), part.leaf);
         names.entry(part.name).or_default().push(part);
     }
-    for group in names.into_values() {
+    for group in names.into_values().filter(|group| are_rows(group.len())) {
         let leaf = group.first().map_or(0, |part| part.leaf);
         add(columns(group.iter().map(|part| &*part.text)), leaf);
     }
