@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use mcpproxy_core::Label;
-use mcpproxy_text::{LeafKind, Limits, Segment, check, unescape, visit};
+use mcpproxy_text::{LeafKind, Limits, Segment, Trail, check, unescape, visit};
 
 use crate::roll::{scramble, whole};
 use crate::view::is_chance;
@@ -49,6 +49,9 @@ pub(crate) const WHOLE: u32 = u32::MAX;
 /// How deep JSON inside strings of JSON is read.
 const NESTED: u32 = 3;
 
+/// Parts for which there is room at once.
+const USUAL: usize = 16;
+
 /// One key, string or number.
 #[derive(Clone, Debug)]
 pub(crate) struct Part<'a> {
@@ -82,15 +85,26 @@ pub(crate) fn parts(text: &str) -> Vec<Part<'_>> {
             name: 0,
         }];
     }
-    let mut found = Vec::new();
+    // A call has about as many; they would move each time the list grows.
+    let mut found = Vec::with_capacity(USUAL);
     let mut leaf = 0;
+    // Where the last leaf ends, and the place that it has. If no more than a colon follows, it is a key,
+    // and its value goes by the same place.
+    let mut last = (0, (0, 0));
     visit(text, |one| {
+        let between = text.get(last.0..one.span.start).unwrap_or_default();
+        let (path, name) = if between.trim_ascii() == ":" {
+            last.1
+        } else {
+            place_of(&one.path)
+        };
+        last = (one.span.end, (path, name));
         let part = Part {
             leaf,
             kind: one.kind,
             at: one.span.start,
-            path: one.path.segments().fold(0, onward),
-            name: one.path.name().map_or(0, |name| whole(name.as_bytes())),
+            path,
+            name,
             text: one.text,
         };
         leaf += 1;
@@ -98,6 +112,12 @@ pub(crate) fn parts(text: &str) -> Vec<Part<'_>> {
         ControlFlow::Continue(())
     });
     found
+}
+
+/// Returns the numbers that stand for a path and for the name at its end.
+fn place_of(path: &Trail<'_, '_>) -> (u64, u64) {
+    let name = path.name().map_or(0, |name| whole(name.as_bytes()));
+    (path.segments().fold(0, onward), name)
 }
 
 /// Adds a part, or the parts of the JSON that it is.
@@ -121,6 +141,11 @@ fn push<'a>(part: Part<'a>, depth: u32, found: &mut Vec<Part<'a>>) {
     });
 }
 
+/// Tells whether a content is its only part. No leaf of JSON is as long as all of it.
+fn is_plain(text: &str, parts: &[Part<'_>]) -> bool {
+    matches!(parts, [part] if part.text.len() == text.len())
+}
+
 fn is_json(text: &str) -> bool {
     let text = text.trim_start();
     text.starts_with(['{', '[', '"']) && check(text.as_bytes(), Limits::default()).is_ok()
@@ -138,12 +163,13 @@ const DIGITS: usize = 3;
 /// is among `found` and as long as that says, or that nobody would call a field, is not told.
 pub(crate) fn places(
     text: &str,
+    parts: &[Part<'_>],
     leaves: &BTreeSet<u32>,
     found: &BTreeMap<u32, usize>,
 ) -> BTreeMap<u32, Box<str>> {
     let mut places = BTreeMap::new();
     let last = leaves.iter().rfind(|leaf| **leaf != WHOLE);
-    if let Some(&last) = last.filter(|_| is_json(text)) {
+    if let Some(&last) = last.filter(|_| !is_plain(text, parts)) {
         let mut count = 0;
         let mut hidden = BTreeSet::new();
         visit(text, |one| {

@@ -5,7 +5,7 @@ use mcpproxy_core::{
     Weight,
 };
 
-use crate::content::places;
+use crate::content::{Part, places};
 use crate::hits::{DigestHit, Hits, SecretHit, TextHit, TokenHits};
 
 /// Matches of one sending that are handed on; whoever shows them may show fewer.
@@ -34,9 +34,9 @@ pub(crate) struct Weighed {
     pub(crate) hashes: Vec<Option<Id128>>,
 }
 
-/// Weighs what was found in the message `json`; `hash` knows the hashes of its fields.
+/// Weighs what was found in the message `json`, which has these parts; `hash` knows the hashes of its fields.
 pub(crate) fn weigh(
-    json: &str,
+    (json, parts): (&str, &[Part<'_>]),
     mut hits: Hits,
     taint: Taint,
     cut: bool,
@@ -101,7 +101,7 @@ pub(crate) fn weigh(
         .map(|(_, leaf)| *leaf)
         .chain(hits.opaque.iter().map(|&(leaf, _)| leaf))
         .collect();
-    let places = places(json, &leaves, &found);
+    let places = places(json, parts, &leaves, &found);
     let place = |leaf: u32| places.get(&leaf).cloned().unwrap_or_default();
     let matches = matches.into_iter().map(|(one, leaf)| Match {
         place: place(leaf),

@@ -304,7 +304,13 @@ impl Tracker {
             hits.opaque = opaque.collect();
         }
         let hash = |leaf| sending.hash_of(leaf);
-        let mut weighed = weigh(content.json, hits, taint, sending.cut, hash);
+        let mut weighed = weigh(
+            (content.json, &sending.parts),
+            hits,
+            taint,
+            sending.cut,
+            hash,
+        );
         if unread && outside {
             weighed.evidence.reduced.push(Reduced::Size);
         }
