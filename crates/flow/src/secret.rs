@@ -5,12 +5,14 @@
 //! counts until it is known that it did not leave.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use mcpproxy_core::{CallId, DataOrigin, Label, Masked, Nature};
 use mcpproxy_text::decode::{Coding, Run, decode};
 
 use crate::content::Marked;
 use crate::fold::folded;
+use crate::hash::QuickMap;
 use crate::roll::{roll, whole};
 use crate::view::is_chance;
 
@@ -38,6 +40,10 @@ const NUMBERS: usize = 14;
 const LONGEST_COUNT: usize = 4;
 /// One in so many lists may have a number by chance for it to count.
 const CHANCE: u64 = 256;
+/// Bytes that a value takes beside its entry and its windows, by estimate: what leads to it as a whole,
+/// what is shown of it, and what is kept for memory itself. And those of what has left of one.
+const BESIDE: usize = 88;
+const LEFT: usize = 96;
 /// Bits of the filter in front of the windows.
 const FILTER_BITS: u32 = 19;
 
@@ -247,7 +253,8 @@ impl Bits {
 /// One sensitive value.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    pub(crate) label: Label,
+    /// Shared with all other values that are the same: there are few kinds of them.
+    pub(crate) label: Arc<Label>,
     pub(crate) whole: u64,
     pub(crate) origin: DataOrigin,
     pub(crate) length: usize,
@@ -256,7 +263,6 @@ pub(crate) struct Entry {
     spelled: bool,
     /// The windows of the value, in order.
     pub(crate) windows: Box<[u32]>,
-    left: Bits,
 }
 
 impl Entry {
@@ -290,6 +296,9 @@ impl Entry {
 pub(crate) struct Vault {
     entries: Vec<Entry>,
     by_whole: HashMap<u64, u16>,
+    labels: Vec<Arc<Label>>,
+    /// What has left of those of which something has.
+    left: QuickMap<u16, Bits>,
     /// Window, number of the entry and position, packed and sorted; the fresh ones apart, so that a
     /// value comes in without moving all others.
     windows: Vec<u64>,
@@ -323,7 +332,8 @@ impl Vault {
 
     pub(crate) fn bytes(&self) -> usize {
         let index = self.windows.capacity() + self.fresh.capacity() + self.filter.capacity();
-        index * 8 + self.held * 4 + self.entries.len() * 320
+        let entries = self.entries.capacity() * size_of::<Entry>() + self.entries.len() * BESIDE;
+        index * 8 + self.held * 4 + entries + self.left.len() * LEFT
     }
 
     pub(crate) fn entry(&self, number: u16) -> Option<&Entry> {
@@ -337,7 +347,7 @@ impl Vault {
                 if let Some(entry) = self.entries.get_mut(usize::from(known)) {
                     entry.origin = origin.clone();
                     if print.label.nature > entry.label.nature {
-                        entry.label = print.label.clone();
+                        entry.label = shared(&mut self.labels, &print.label);
                     }
                 }
                 continue;
@@ -359,7 +369,7 @@ impl Vault {
                 *count += 1;
             }
             self.entries.push(Entry {
-                label: print.label.clone(),
+                label: shared(&mut self.labels, &print.label),
                 whole: print.whole,
                 origin: origin.clone(),
                 length: print.length,
@@ -367,7 +377,6 @@ impl Vault {
                 digits: print.digits,
                 spelled: print.spelled,
                 windows: print.windows.as_slice().into(),
-                left: Bits::default(),
             });
         }
     }
@@ -439,9 +448,7 @@ impl Vault {
 
     /// Returns all that has left or may be leaving of a value.
     pub(crate) fn gone(&self, number: u16) -> Bits {
-        let mut bits = self
-            .entry(number)
-            .map_or_else(Bits::default, |entry| entry.left.clone());
+        let mut bits = self.left.get(&number).cloned().unwrap_or_default();
         for (_, other, taken) in &self.pending {
             if *other == number {
                 bits.join(taken);
@@ -482,12 +489,22 @@ impl Vault {
         for (other, number, bits) in pending {
             if other != call {
                 self.pending.push((other, number, bits));
-            } else if let (true, Some(entry)) = (left, self.entries.get_mut(usize::from(number))) {
-                entry.left.join(&bits);
+            } else if left && usize::from(number) < self.entries.len() {
+                self.left.entry(number).or_default().join(&bits);
             }
         }
         self.pending.len() < before
     }
+}
+
+/// Returns the one label for all values that have it.
+fn shared(labels: &mut Vec<Arc<Label>>, label: &Label) -> Arc<Label> {
+    if let Some(known) = labels.iter().find(|known| ***known == *label) {
+        return Arc::clone(known);
+    }
+    let new = Arc::new(label.clone());
+    labels.push(Arc::clone(&new));
+    new
 }
 
 fn filter_place(window: u32) -> (usize, u64) {

@@ -1,7 +1,7 @@
 //! Sensitive values in a sending: windows lead to a value, which is followed from there as far as
 //! it goes.
 
-use mcpproxy_core::{Likeness, Nature};
+use mcpproxy_core::{Label, Likeness, Nature};
 
 use super::{Hits, Read, SecretHit, likeness};
 use crate::hash::QuickMap;
@@ -191,7 +191,7 @@ pub(super) fn secrets<'a>(
             number,
             own,
             origin: entry.origin.clone(),
-            label: entry.label.clone(),
+            label: Label::clone(&entry.label),
             covered: u32::try_from(together).unwrap_or(u32::MAX),
             enough,
             leaf: stream.leaf(start),
@@ -242,7 +242,7 @@ fn words(
             number,
             own: Bits::default(),
             origin: entry.origin.clone(),
-            label: entry.label.clone(),
+            label: Label::clone(&entry.label),
             covered: u32::try_from(entry.length).unwrap_or(u32::MAX),
             enough: true,
             leaf,
