@@ -99,6 +99,9 @@ const TWINS: &[(char, u8)] = &[
 /// Bytes that are folded at once, a power of two.
 const BLOCK: usize = 64;
 
+/// Longest text that is folded without blocks.
+const SHORT: usize = 8;
+
 /// What each byte of ASCII folds to; zero is dropped.
 const ASCII: [u8; 256] = ascii();
 
@@ -137,12 +140,17 @@ pub(crate) fn fold(text: &str, out: &mut Vec<u8>) {
 
 /// Folds ASCII without a branch: every byte writes, and only symbols move on.
 fn fold_ascii(bytes: &[u8], out: &mut Vec<u8>) {
+    // Keys, and most of what stands between characters of other scripts, are done before a block is ready.
+    if bytes.len() <= SHORT {
+        let symbols = bytes.iter().map(|&byte| ascii_symbol(byte));
+        return out.extend(symbols.filter(|&symbol| symbol != 0));
+    }
     out.reserve(bytes.len());
     let mut block = [0; BLOCK];
     for chunk in bytes.chunks(BLOCK) {
         let mut end = 0;
         for &byte in chunk {
-            let symbol = ASCII.get(usize::from(byte)).copied().unwrap_or(0);
+            let symbol = ascii_symbol(byte);
             // What the mask takes off is never set: it spares a look at the length.
             if let Some(slot) = block.get_mut(end & (BLOCK - 1)) {
                 *slot = symbol;
@@ -152,6 +160,10 @@ fn fold_ascii(bytes: &[u8], out: &mut Vec<u8>) {
         }
         out.extend_from_slice(block.get(..end).unwrap_or_default());
     }
+}
+
+fn ascii_symbol(byte: u8) -> u8 {
+    ASCII.get(usize::from(byte)).copied().unwrap_or(0)
 }
 
 /// Returns the folded symbols of `text`.

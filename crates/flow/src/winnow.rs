@@ -11,6 +11,8 @@ use crate::roll::{Roll, SPARE};
 pub(crate) const GRAM: usize = 20;
 /// Windows in a row of which one is kept.
 pub(crate) const WINDOW: usize = 13;
+/// The same, as places are counted.
+const STEP: u64 = WINDOW as u64;
 /// Shared symbols that are always found.
 pub const RUN: usize = GRAM + WINDOW - 1;
 
@@ -49,16 +51,13 @@ fn one(symbols: &[u8], start: usize, each: &mut impl FnMut(Gram)) {
         kept.add(block.iter().take(filled).min().copied());
         return kept.hand_out(start, each);
     }
-    let mut at = u64::try_from(WINDOW).unwrap_or(0);
+    let mut at = STEP;
     loop {
         let tails = tails(&block);
         if roll.block(&mut block) {
-            for slot in &mut block {
-                *slot = pack(*slot, at);
-                // INVARIANT: a chunk has fewer windows than the bits of a position can tell.
-                at = at.wrapping_add(1);
-            }
-            kept.add(between(&tails, &block));
+            kept.add_between(&tails, &mut block, at);
+            // INVARIANT: a chunk has fewer windows than the bits of a position can tell.
+            at = at.wrapping_add(STEP);
             if kept.is_full() {
                 kept.hand_out(start, each);
             }
@@ -101,12 +100,32 @@ impl Kept {
     #[inline]
     fn add(&mut self, least: impl IntoIterator<Item = u64>) {
         for one in least {
-            // What the mask takes off is never set: it spares a look at the length.
-            if let Some(slot) = self.list.get_mut(self.count & (KEPT - 1)) {
-                *slot = one;
-            }
-            self.count = self.count.wrapping_add(usize::from(one != self.last));
-            self.last = one;
+            self.push(one);
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, one: u64) {
+        // What the mask takes off is never set: it spares a look at the length.
+        if let Some(slot) = self.list.get_mut(self.count & (KEPT - 1)) {
+            *slot = one;
+        }
+        self.count = self.count.wrapping_add(usize::from(one != self.last));
+        self.last = one;
+    }
+
+    /// Adds what [`between`] gives for a block of hashes that begins at a place, and packs them on the
+    /// way: each is looked at once.
+    #[inline]
+    fn add_between(&mut self, tails: &[u64; WINDOW], hashes: &mut [u64; WINDOW], at: u64) {
+        let mut head = u64::MAX;
+        let mut place = at;
+        for (slot, tail) in hashes.iter_mut().zip(tails) {
+            let new = pack(*slot, place);
+            place = place.wrapping_add(1);
+            self.push(head.min(*tail));
+            head = head.min(new);
+            *slot = new;
         }
     }
 

@@ -50,6 +50,9 @@ pub(crate) fn long(
     })
 }
 
+/// Longest text, and one more, that is looked at byte by byte first.
+const SHORT: usize = 20;
+
 /// One for what divides words and zero for any other byte.
 pub(crate) fn blank(byte: u8) -> u8 {
     u8::from(byte == b' ') | u8::from(matches!(byte, b'\t' | b'\n' | b'\r' | b'\x0C'))
@@ -66,6 +69,11 @@ pub(crate) fn marked(
 ) {
     let bytes = text.as_bytes();
     let least = least.clamp(1, BLOCK);
+    // Most texts are keys and short values without any mark, and a look at each of their bytes is less
+    // than a look at a block.
+    if bytes.len() < least.min(SHORT) && bytes.iter().all(|&byte| mark(byte) == 0) {
+        return;
+    }
     // Where the last word begins, and whether it is marked: it may go on in the next block.
     let (mut start, mut is_marked) = (0, false);
     // The last bytes of the block before that divide nothing.
