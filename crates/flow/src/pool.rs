@@ -200,13 +200,54 @@ impl Pool {
     /// Remembers a tag for an origin.
     #[inline]
     pub(crate) fn add(&mut self, tag: u64, seen: Seen, alive: &impl Fn(u32) -> bool) -> Added {
-        if self.live >= self.buckets.len() * FILL && self.buckets.len() < self.most {
+        if self.has_to_grow() {
             self.grow(alive);
         }
         let key = key(tag);
         let places = self.places(key);
+        let known = self.find(key, places);
+        self.put((key, places), known, seen, alive)
+    }
+
+    /// Remembers a tag for an origin if `may` says so, which is told what is remembered of it: that is
+    /// looked for once.
+    #[inline]
+    pub(crate) fn add_if(
+        &mut self,
+        tag: u64,
+        seen: Seen,
+        alive: &impl Fn(u32) -> bool,
+        may: impl FnOnce(Option<Seen>) -> bool,
+    ) {
+        let key = key(tag);
+        let places = self.places(key);
+        let known = self.find(key, places);
+        let living = known.filter(|(_, slot)| alive(seen_seq(*slot)));
+        if !may(living.map(|(_, slot)| self::seen(slot))) {
+            return;
+        }
+        if self.has_to_grow() {
+            self.add(tag, seen, alive);
+        } else {
+            self.put((key, places), known, seen, alive);
+        }
+    }
+
+    fn has_to_grow(&self) -> bool {
+        self.live >= self.buckets.len() * FILL && self.buckets.len() < self.most
+    }
+
+    /// Puts a key where it was found in its buckets, or else where there is room.
+    #[inline]
+    fn put(
+        &mut self,
+        (key, places): (u64, [usize; 2]),
+        known: Option<(Place, u64)>,
+        seen: Seen,
+        alive: &impl Fn(u32) -> bool,
+    ) -> Added {
         let slot = pack(key, seen);
-        if let Some((place, old)) = self.find(key, places) {
+        if let Some((place, old)) = known {
             self.replace(place, slot);
             let old = seen_seq(old);
             if alive(old) {

@@ -266,11 +266,11 @@ impl State {
             let tag = tag ^ salt;
             let origins = &self.origins;
             let alive = |seq| origins.is_alive(seq);
-            let known = self.outside.get(tag, alive);
-            let theirs = known.is_some_and(|seen| origins.is_of_others(seen.seq));
-            if !theirs && self.text.get(tag, alive).is_none() {
-                self.outside.add(tag, seen, &alive);
-            }
+            let text = &self.text;
+            self.outside.add_if(tag, seen, &alive, |known| {
+                let theirs = known.is_some_and(|seen| origins.is_of_others(seen.seq));
+                !theirs && text.get(tag, alive).is_none()
+            });
         }
         for token in &reading.tokens {
             let origins = &self.origins;
