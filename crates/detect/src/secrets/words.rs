@@ -239,8 +239,8 @@ fn signatures(around: &[u8; AROUND]) -> [u16; BLOCK] {
     let bytes = around.iter().skip(1).zip(around.iter().skip(2));
     let bytes = bytes.zip(around.iter().skip(3));
     for (signature, ((first, second), third)) in signatures.iter_mut().zip(bytes) {
-        let [first, second, third] = [first, second, third].map(|byte| u16::from(byte & 31));
-        *signature = first << 10 | second << 5 | third;
+        let (first, second) = (u16::from(first & 31), u16::from(second & 31));
+        *signature = first << 10 | second << 5 | u16::from(third & 31);
     }
     signatures
 }
