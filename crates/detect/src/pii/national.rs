@@ -79,7 +79,16 @@ pub(super) struct Match {
 struct Shape {
     kind: &'static Kind,
     pattern: &'static str,
+    /// The classes of what may follow the run that the shape begins with: in most texts that alone
+    /// turns most shapes away.
+    next: u8,
 }
+
+/// The classes of bytes, one bit for each.
+const DIGIT: u8 = 1;
+const LETTER: u8 = 2;
+const SEPARATOR: u8 = 4;
+const OTHER: u8 = 8;
 
 /// Shapes by the class and length of the run that they begin with.
 #[derive(Debug, Default)]
@@ -144,7 +153,7 @@ impl Kinds {
         let general = near.to(Topic::NationalId).max(near.to(Topic::TaxId)).min(1);
         let mut best = 0;
         let mut found = None;
-        for shape in self.labelled.starting(run) {
+        for shape in self.labelled.starting(view, start, run) {
             let general = if shape.kind.checked { general } else { 0 };
             let label = near.to(shape.kind.topic).max(general);
             if label <= best {
@@ -164,7 +173,7 @@ impl Kinds {
     }
 
     fn find_alone(&self, view: View<'_>, start: usize, run: (usize, usize)) -> Option<Match> {
-        let shapes = self.alone.starting(run).iter();
+        let shapes = self.alone.starting(view, start, run);
         let mut held = shapes.filter_map(|shape| Some((shape.kind, holds(view, start, shape)?)));
         held.find(|(_, end)| {
             let value = view.slice(start..*end);
@@ -185,8 +194,13 @@ impl Kinds {
 
 impl Shapes {
     fn insert(&mut self, kind: &'static Kind, pattern: &'static str) {
-        let shape = Shape { kind, pattern };
         for (is_digit, length) in first_runs(pattern) {
+            let next = following(pattern, length);
+            let shape = Shape {
+                kind,
+                pattern,
+                next,
+            };
             let table = if is_digit {
                 &mut self.digits
             } else {
@@ -198,13 +212,21 @@ impl Shapes {
         }
     }
 
-    /// The shapes that begin with so many digits, or so many letters.
-    fn starting(&self, (digits, letters): (usize, usize)) -> &[Shape] {
+    /// The shapes that begin with so many digits, or so many letters, as the text at `start` does,
+    /// and may go on as it does.
+    fn starting(
+        &self,
+        view: View<'_>,
+        start: usize,
+        (digits, letters): (usize, usize),
+    ) -> impl Iterator<Item = &Shape> {
         let list = match digits {
             0 => self.letters.get(letters),
             _ => self.digits.get(digits),
         };
-        list.map(Vec::as_slice).unwrap_or_default()
+        let next = class(view.at(start + digits + letters));
+        let list = list.map(Vec::as_slice).unwrap_or_default().iter();
+        list.filter(move |shape| shape.next & next != 0)
     }
 }
 
@@ -312,6 +334,39 @@ fn fit(view: View<'_>, start: usize, pattern: &str) -> Option<(usize, Compact)> 
     Some((at, compact))
 }
 
+/// The class of a byte of a text, or of one that stands for itself in a pattern.
+fn class(byte: u8) -> u8 {
+    match byte {
+        b'0'..=b'9' => DIGIT,
+        b'A'..=b'Z' | b'a'..=b'z' => LETTER,
+        b' ' | b'.' | b'-' | b'/' => SEPARATOR,
+        _ => OTHER,
+    }
+}
+
+/// The classes of what a text may have behind its first run, of this length, to fit `pattern`.
+fn following(pattern: &str, length: usize) -> u8 {
+    let mut passed = 0;
+    let mut classes = 0;
+    for wanted in pattern.bytes() {
+        let separates = wanted == b'_';
+        if passed < length {
+            passed += usize::from(!separates);
+        } else if separates {
+            classes |= SEPARATOR;
+        } else {
+            let own = match wanted {
+                b'A' => LETTER,
+                b'X' => LETTER | DIGIT,
+                other => class(other),
+            };
+            return classes | own;
+        }
+    }
+    // What the pattern does not say may be anything.
+    DIGIT | LETTER | SEPARATOR | OTHER
+}
+
 /// The classes and lengths of run that a text may begin with to fit `pattern`.
 fn first_runs(pattern: &str) -> Vec<(bool, usize)> {
     let mut runs = Vec::new();
@@ -336,4 +391,24 @@ fn first_runs(pattern: &str) -> Vec<(bool, usize)> {
     runs.sort_unstable();
     runs.dedup();
     runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_follow_the_first_run_is_what_the_pattern_takes() {
+        const ANY: u8 = DIGIT | LETTER | SEPARATOR | OTHER;
+        let check = |pattern: &str, length: usize, expect: u8| {
+            assert_eq!(following(pattern, length), expect, "{pattern} {length}");
+        };
+        check("99A99", 2, LETTER);
+        check("99_A9", 2, SEPARATOR | LETTER);
+        check("9_9_X", 1, SEPARATOR | DIGIT);
+        check("9_9_X", 2, SEPARATOR | LETTER | DIGIT);
+        check("99=9", 2, OTHER);
+        check("9_99", 3, ANY);
+        check("9_99_", 3, ANY);
+    }
 }
