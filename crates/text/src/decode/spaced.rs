@@ -6,6 +6,7 @@
 
 use super::alphabets::nibble;
 use super::{Coding, Run};
+use crate::bits::BLOCK;
 
 /// Letters apart from each other that are a word and not a list.
 const LETTERS: usize = 6;
@@ -14,19 +15,96 @@ const NUMBERS: usize = 6;
 /// Separators between two letters of one word at most; more end the run.
 const WIDE: usize = 4;
 
+/// Bytes that follow a block and are looked at with it.
+const BEHIND: usize = 8;
+
 /// Adds the runs of `text` whose characters stand apart.
 pub(super) fn find(text: &[u8], runs: &mut Vec<Run>) {
-    let (words, _) = text.as_chunks::<8>();
     let mut done = 0;
-    for (index, word) in words.iter().enumerate() {
-        let at = index * 8;
-        if looks_apart(u64::from_le_bytes(*word)) && at >= done {
-            let (run, end) = follow(text, at, done);
-            // INVARIANT: nothing is followed twice, found or not, so that the pass stays linear.
-            done = end;
-            runs.extend(run);
+    let mut base = 0;
+    while base < text.len() {
+        let rest = text.get(base..).unwrap_or_default();
+        // What is left at the end is looked at word by word, as is what a block does not rule out.
+        let worth = rest.first_chunk().is_none_or(may_stand_apart);
+        if worth {
+            let (words, _) = rest
+                .get(..rest.len().min(BLOCK))
+                .unwrap_or(rest)
+                .as_chunks();
+            for (index, word) in words.iter().enumerate() {
+                let at = base + index * 8;
+                if looks_apart(u64::from_le_bytes(*word)) && at >= done {
+                    let (run, end) = follow(text, at, done);
+                    // INVARIANT: nothing is followed twice, found or not, so that the pass stays
+                    // linear.
+                    done = end;
+                    runs.extend(run);
+                }
+            }
         }
+        base += BLOCK;
     }
+}
+
+/// Tells whether some word of a block may look apart, without a jump, so that many bytes are done in
+/// one go; most blocks have none that does.
+fn may_stand_apart(around: &[u8; BLOCK + BEHIND]) -> bool {
+    let (two, three) = (coming(around, 2), coming(around, 3));
+    let mut apart = 0;
+    for (((two, three), byte), next) in two.iter().zip(&three).zip(around).zip(ahead(around, 1)) {
+        apart |= (two | three) & may_separate(*byte) & u8::from(byte != next);
+    }
+    // A sum that is checked is made byte by byte; sixty-four ones fit.
+    let mut digits = 0_u8;
+    for byte in ahead(around, 0) {
+        digits = digits.wrapping_add(is_figure(*byte));
+    }
+    apart != 0 || digits >= 3 && may_list(around)
+}
+
+/// One for each byte of a block that comes back twice at a distance.
+fn coming(around: &[u8; BLOCK + BEHIND], distance: usize) -> [u8; BLOCK] {
+    let mut flags = [0; BLOCK];
+    for ((flag, byte), other) in flags.iter_mut().zip(around).zip(ahead(around, distance)) {
+        *flag = u8::from(byte == other);
+    }
+    for ((flag, byte), other) in flags
+        .iter_mut()
+        .zip(around)
+        .zip(ahead(around, 2 * distance))
+    {
+        *flag &= u8::from(byte == other);
+    }
+    flags
+}
+
+/// Tells whether a comma of a block stands as `list` wants it.
+fn may_list(around: &[u8; BLOCK + BEHIND]) -> bool {
+    let mut listed = 0;
+    let next = ahead(around, 1).iter().zip(ahead(around, 2));
+    for (before, (comma, behind)) in around.iter().zip(next) {
+        let closes = is_figure(*before) | (*before >> 6 & 1);
+        let opens = is_figure(*behind) | u8::from(*behind == b' ');
+        listed |= closes & u8::from(*comma == b',') & opens;
+    }
+    listed != 0
+}
+
+/// The bytes of a block so many places further on.
+fn ahead(around: &[u8; BLOCK + BEHIND], by: usize) -> &[u8; BLOCK] {
+    let rest = around.get(by..).and_then(<[u8]>::first_chunk);
+    rest.unwrap_or(&[0; BLOCK])
+}
+
+/// One for every separator and for few others.
+fn may_separate(byte: u8) -> u8 {
+    let low = u8::from(byte < b'0') | u8::from(byte == b':') | u8::from(byte == b';');
+    low | u8::from(byte == b'_') | u8::from(byte == b'|')
+}
+
+/// One for a digit and for the few signs that `list` takes for one.
+fn is_figure(byte: u8) -> u8 {
+    u8::from(byte & 0xF0 == 0x30)
 }
 
 const SEPARATOR: u8 = 1;
@@ -319,6 +397,20 @@ mod tests {
     use super::*;
 
     proptest! {
+        #[test]
+        fn a_block_with_a_word_that_looks_apart_is_never_passed_over(
+            text in "([a-z]{0,9}|[ab .,|1é]{0,12}|(0x6f, ?){0,3}){72,90}",
+        ) {
+            for base in (0..text.len()).step_by(BLOCK) {
+                let Some(around) = text.as_bytes().get(base..).and_then(<[u8]>::first_chunk) else {
+                    break;
+                };
+                let words = around.as_chunks::<8>().0.iter().take(BLOCK / 8);
+                let apart = words.map(|word| u64::from_le_bytes(*word)).any(looks_apart);
+                prop_assert!(!apart || may_stand_apart(around));
+            }
+        }
+
         #[test]
         fn a_byte_that_comes_back_is_never_passed_over(word in "[a .,1é]{8,16}") {
             let bytes = word.as_bytes().first_chunk().copied().unwrap_or_default();
