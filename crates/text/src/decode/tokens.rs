@@ -200,8 +200,22 @@ fn next_line(text: &[u8], end: usize, width: usize) -> Option<Range<usize>> {
     (stop > start && stop - start <= width && closes).then_some(start..stop)
 }
 
-/// The kinds of all the characters of a run, without a jump, so that many are done in one go.
+/// The kinds of all the characters of a run. Of data the first few have most of them, and what may
+/// be new in the rest is told in fewer steps.
 fn kinds(bytes: &[u8]) -> u8 {
+    const USUAL: u8 = LOWER | UPPER | DIGIT | NOT_HEX | NOT_32;
+    let (head, rest) = bytes.split_at_checked(BLOCK).unwrap_or((bytes, &[]));
+    let kinds = every_kind(head);
+    let more = if kinds & USUAL == USUAL {
+        joints(rest)
+    } else {
+        every_kind(rest)
+    };
+    kinds | more
+}
+
+/// The kinds of some characters, without a jump, so that many are done in one go.
+fn every_kind(bytes: &[u8]) -> u8 {
     let (blocks, rest) = bytes.as_chunks::<16>();
     let mut all = [0; 16];
     for block in blocks {
@@ -211,6 +225,16 @@ fn kinds(bytes: &[u8]) -> u8 {
     }
     let rest = rest.iter().fold(0, |kinds, &byte| kinds | class(byte));
     all.iter().fold(rest, |kinds, kind| kinds | kind)
+}
+
+/// Which kinds there are among characters that are neither letters nor digits.
+fn joints(bytes: &[u8]) -> u8 {
+    let (mut standard, mut url) = (0, 0);
+    for &byte in bytes {
+        standard |= u8::from(byte == b'+') | u8::from(byte == b'/');
+        url |= u8::from(byte == b'-') | u8::from(byte == b'_');
+    }
+    (standard * STANDARD) | (url * URL)
 }
 
 /// What `class` says of a character, by comparing alone.
