@@ -1,11 +1,13 @@
 //! Reading the activity log: what was asked, in the words of a query, becomes a question to it.
 //!
 //! How the log is kept is for `store` to know, behind the port `ActivityReader`. What is counted
-//! over many records is in `summary`, what is carried away in `export`.
+//! over many records is in `summary`, what is carried away in `export`, which intents are told of in
+//! `intents`.
 
 pub mod export;
 mod family;
 mod forms;
+mod intents;
 mod session;
 pub mod summary;
 #[cfg(test)]
@@ -29,13 +31,16 @@ const DAY: Duration = Duration::from_millis(86_399_999);
 const MOST_SKIPPED: usize = 10_000;
 /// Records that are read at once where more are looked through than are given.
 const CHUNK: usize = 500;
+/// The types of the records of calls, as they ended.
+const CALLS: [&str; 4] = ["tool_call", "policy_decision", "message", "hook_evaluation"];
 /// What can be asked for beside the fields that the log picks records by.
 const ASIDE: [&str; 5] = ["start_time", "end_time", "limit", "offset", "cursor"];
 
 impl Control {
     /// Returns records, newest first, as `GET /activity` is asked for them: pairs of a name and a
     /// value, as `("type", "tool_call,intent")`. A session brings those that are linked with it, all
-    /// in the order in which their calls began.
+    /// in the order in which their calls began. An intent that was followed is given only to who asks
+    /// for its type, so that a call is told of once.
     pub fn activity(
         &self,
         who: &Principal,
@@ -45,7 +50,7 @@ impl Control {
         let log = self.log()?;
         let mut question = self.question(asked)?;
         session::widen(log, &mut question.query).map_err(Error::Unreadable)?;
-        Ok(question.page(log).map_err(Error::Unreadable)?)
+        Ok(intents::page(log, &question.query).map_err(Error::Unreadable)?)
     }
 
     /// Returns what was last recorded about a call, as a JSON object.

@@ -134,7 +134,7 @@ fn about_records() -> Vec<Route> {
         .query(
             "cursor",
             &activity::cursor(),
-            "Where the page before ended.",
+            "Where the page before ended; a page can be short and not the last.",
         );
     let summary = Told::new("Counts what a stretch of time came to.")
         .query(

@@ -54,10 +54,14 @@ fn records(page: &Value, filters: &Filters, now: Wall) -> Markup {
             p.problem { (page.count("lost")) " records could not be written." }
         }
         @if records.is_empty() {
-            @if filters.is_narrow() { (pieces::empty("No record fits these filters.")) }
+            // A page ends early where much was looked through for little.
+            @if !next.is_empty() { (pieces::empty("Of the records that were looked through none fits.")) }
+            @else if filters.is_narrow() { (pieces::empty("No record fits these filters.")) }
             @else { (pieces::empty("Nothing is on record yet. Calls appear here as agents make them.")) }
         } @else {
             (table("Records", records, now))
+        }
+        @if !records.is_empty() || !next.is_empty() {
             nav.pages aria-label="Pages" {
                 @if !filters.is_newest() {
                     a.button href={ "/ui/activity?" (filters.query(Some(""))) } { "Newest" }

@@ -155,7 +155,7 @@ async fn records_are_listed_and_shown_on_the_command_line() {
     );
     let session = record["session_id"].as_str().unwrap();
     for (flags, expect) in [
-        (&["--session-id", session, "--server", "up"][..], 10),
+        (&["--session-id", session, "--server", "up"][..], 5),
         (&["--risk-level", "critical"], 0),
         (&["--flow-type", "internal_to_external"], 0),
         (&["--sensitive-data"], 0),
@@ -164,7 +164,7 @@ async fn records_are_listed_and_shown_on_the_command_line() {
             0,
         ),
         (&["--start-time", "2999-01-01"], 0),
-        (&["--end-time", "2999-01-01", "--decision", "allow"], 10),
+        (&["--end-time", "2999-01-01", "--decision", "allow"], 5),
     ] {
         let whole = [
             &["activity", "list", "--tool", "echo", "-o", "jsonl"],
@@ -191,6 +191,11 @@ async fn a_session_is_shown_in_the_order_in_which_its_calls_began() {
     }))
     .await;
     let agent = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    let tools = |page: &Value| {
+        let records = page["activities"].as_array().unwrap().iter();
+        let tools = records.map(|one| one["tool_name"].as_str().unwrap().to_owned());
+        tools.collect::<Vec<_>>()
+    };
     let quick = async {
         until("the slow call under way", || async {
             let page = gateway.api("/activity?type=intent&tool=slow").await;
@@ -198,6 +203,11 @@ async fn a_session_is_shown_in_the_order_in_which_its_calls_began() {
         })
         .await;
         agent.call("up__echo", json!({ "text": "meanwhile" })).await;
+        // Regression for #8: what has ended is told of once, and is not pending.
+        let listed = gateway.api("/activity?server=up").await;
+        assert_eq!(tools(&listed), ["echo", "slow"]);
+        let pending = gateway.api("/activity?status=pending").await;
+        assert_eq!(tools(&pending), ["slow"]);
     };
     let slow = json!({
         "jsonrpc": "2.0", "id": "slow", "method": "tools/call",
@@ -205,13 +215,10 @@ async fn a_session_is_shown_in_the_order_in_which_its_calls_began() {
     });
     let slow = async { agent.send(slow.to_string()).await.result().await };
     tokio::join!(slow, quick);
-    let tools = |page: &Value| {
-        let records = page["activities"].as_array().unwrap().iter();
-        let tools = records.map(|one| one["tool_name"].as_str().unwrap().to_owned());
-        tools.collect::<Vec<_>>()
-    };
     let written = gateway.api("/activity?type=tool_call").await;
     assert_eq!(tools(&written), ["slow", "echo"]);
+    let pending = gateway.api("/activity?status=pending").await;
+    assert_eq!(tools(&pending), Vec::<String>::new());
     let session = written["activities"][0]["session_id"].as_str().unwrap();
     let asked = format!("/activity?type=tool_call&session_id={session}");
     assert_eq!(tools(&gateway.api(&asked).await), ["echo", "slow"]);

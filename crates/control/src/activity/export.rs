@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::forms::{self, Form};
-use super::{CHUNK, Question, session, wrong};
+use super::{CALLS, CHUNK, Question, session, wrong};
 use crate::change::{Act, Mandate};
 use crate::control::Control;
 use crate::error::{Error, Refused};
@@ -18,9 +18,6 @@ use crate::error::{Error, Refused};
 const MOST_AT_ONCE: usize = 10_000;
 /// Days that a roll-up tells apart; older ones are left out of it.
 const MOST_DAYS: usize = 4000;
-
-/// The types of the records of calls.
-const CALLS: [&str; 4] = ["tool_call", "policy_decision", "message", "hook_evaluation"];
 
 /// What is carried away of a record only where that is asked for.
 #[derive(Clone, Copy, Debug, Default)]

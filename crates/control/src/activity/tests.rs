@@ -19,8 +19,15 @@ impl ActivityReader for Memory {
             .map_or(0, |before| usize::try_from(before.place).unwrap());
         let meant = |(_, one): &(usize, &Value)| {
             let at = Wall::from_rfc3339(one["timestamp"].as_str().unwrap()).unwrap();
-            let fields = BTreeMap::from([(Field::Session, "session_id"), (Field::Kind, "type")]);
+            let fields = BTreeMap::from([
+                (Field::Session, "session_id"),
+                (Field::Kind, "type"),
+                (Field::Status, "status"),
+                (Field::Request, "request_id"),
+                (Field::FlowType, "flow_type"),
+            ]);
             query.from.is_none_or(|from| at >= from)
+                && query.to.is_none_or(|to| at <= to)
                 && query.wanted.iter().all(|(field, values)| {
                     let value = one[fields[field]].as_str().unwrap();
                     values.iter().any(|one| one == value)
@@ -40,8 +47,10 @@ impl ActivityReader for Memory {
         })
     }
 
-    fn get(&self, _: CallId) -> Result<Option<String>, ReadFault> {
-        Ok(None)
+    fn get(&self, id: CallId) -> Result<Option<String>, ReadFault> {
+        let mut all = self.0.iter();
+        let found = all.find(|one| one["id"] == *id.to_string());
+        Ok(found.map(Value::to_string))
     }
 
     fn tail(&self, _: u64, _: usize) -> Result<ActivityPage, ReadFault> {
@@ -55,7 +64,7 @@ pub(super) fn record(other: &[(&str, Value)]) -> Value {
         "id": "01K0000000000000000000000A", "type": "tool_call", "source": "mcp",
         "server_name": "up", "tool_name": "echo", "method": "tools/call", "status": "success",
         "timestamp": "2026-03-04T05:06:07.008Z", "duration_ms": 1.5, "session_id": "s",
-        "correlation_id": "c", "principal": "local", "request_bytes": 10, "response_bytes": 5,
+        "correlation_id": "c", "request_id": "c", "principal": "local", "request_bytes": 10, "response_bytes": 5,
         "decision": "allow", "effective": "allow", "enforcement": "enforced",
         "flow_type": "none", "risk_level": "none", "risk_score": 0, "declared": {},
         "has_sensitive_data": false, "detection_types": [], "findings": [],

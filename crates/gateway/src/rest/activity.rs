@@ -47,7 +47,11 @@ pub(super) fn filtered(mut told: Told) -> Told {
             Field::Session => {
                 "The session, with those that are linked with it, in the order in which calls began."
             }
-            Field::Kind | Field::Status => "One or several, with commas between.",
+            Field::Kind => {
+                "One or several, with commas between. Lists leave out an `intent` that was followed, \
+                 unless types are named."
+            }
+            Field::Status => "One or several, with commas between.",
             Field::Request => "Only records of one request.",
             Field::Parent => "Only records that are part of one.",
             Field::Agent => "Only what an agent's hooks reported.",

@@ -127,7 +127,6 @@ async fn conversations_are_found_in_one_log_by_kind_session_and_risk() {
     let expect = [
         "flow_summary",
         "hook_evaluation",
-        "intent",
         "policy_decision",
         "tool_call",
     ];
