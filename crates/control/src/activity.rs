@@ -2,8 +2,9 @@
 //!
 //! How the log is kept is for `store` to know, behind the port `ActivityReader`. What is counted
 //! over many records is in `summary`, what is carried away in `export`, which intents are told of in
-//! `intents`.
+//! `intents`, how calls ended that moved data in `ends`.
 
+mod ends;
 pub mod export;
 mod family;
 mod forms;

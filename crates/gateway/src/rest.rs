@@ -199,7 +199,8 @@ fn about_calls() -> Vec<Route> {
         Route::at("/sessions").get(sessions::sessions, Told::new("Lists the conversations.")),
         Route::at("/sessions/{id}/flow").get(
             sessions::session_flow,
-            Told::new("Shows what a session read and where it went.").whose(For::Auditors),
+            Told::new("Shows what a session read, where it went and what became of it.")
+                .whose(For::Auditors),
         ),
         Route::at("/approvals").get(
             approvals::list,

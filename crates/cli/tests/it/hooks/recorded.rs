@@ -214,6 +214,8 @@ async fn a_hook_is_told_live_and_its_session_shows_what_moved() {
     let edge = &flow["edges"][0];
     assert_eq!(edge["flow_type"], "internal→external", "{edge}");
     assert_eq!(edge["risk_level"], "critical", "{edge}");
+    // Regression for #8: what became of it is told with it.
+    assert_eq!(edge["status"], "blocked", "{edge}");
     assert_eq!(text(&edge["content_hash"]).len(), 32, "{edge}");
     let mut calls = activities(&records).iter();
     let call = calls.find(|one| one["id"] == edge["activity_id"]);
