@@ -1,5 +1,6 @@
 //! The dashboard as a browser meets it, in front of an interface that says what a test wants.
 
+mod flows;
 mod hostile;
 mod stage;
 

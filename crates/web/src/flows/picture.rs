@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use self::layout::{HEIGHT, Layout};
+use super::edges::{Edge, UNKNOWN};
 use crate::look::Look as _;
 use crate::pieces;
 use crate::shown::plain;
@@ -17,50 +18,12 @@ const MOST: usize = 12;
 /// Characters of a name that fit into a box.
 const NAME: usize = 30;
 
-/// A movement of data.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Edge {
-    pub(super) from: String,
-    pub(super) to: String,
-    pub(super) call: String,
-    pub(super) risk: String,
-    pub(super) status: String,
-    pub(super) how: String,
-    pub(super) shared: u64,
-}
-
 impl Edge {
-    /// Takes a movement as it was found, with the record of its call where there is one.
-    pub(super) fn new(
-        origin: &Value,
-        to: &str,
-        found: &Value,
-        record: Option<&Value>,
-        call: &str,
-    ) -> Self {
-        let weight = match found.text("weight") {
-            "sensitive" => "critical",
-            "notable" => "high",
-            _ => "medium",
-        };
-        let (risk, status) = record.map_or((weight, "pending"), |record| {
-            (record.text("risk_level"), record.text("status"))
-        });
-        Self {
-            from: format!("{}:{}", origin.text("upstream"), origin.text("tool")),
-            to: to.to_owned(),
-            call: call.to_owned(),
-            risk: risk.to_owned(),
-            status: status.to_owned(),
-            how: found.text("evidence").to_owned(),
-            shared: found.count("shared"),
-        }
-    }
-
     fn end(&self) -> End {
         match self.status.as_str() {
             "blocked" | "rejected" => End::Stopped,
             "pending" => End::Waits,
+            UNKNOWN => End::Unknown,
             _ => End::Arrived,
         }
     }
@@ -82,6 +45,7 @@ enum End {
     Arrived,
     Stopped,
     Waits,
+    Unknown,
 }
 
 impl End {
@@ -90,6 +54,16 @@ impl End {
             Self::Arrived => "arrived",
             Self::Stopped => "stopped",
             Self::Waits => "waits",
+            Self::Unknown => "not known what became of it",
+        }
+    }
+
+    /// The sign where it did not come further, as far as is known.
+    fn sign(self) -> &'static str {
+        match self {
+            Self::Arrived | Self::Stopped => "",
+            Self::Waits => "?",
+            Self::Unknown => "…",
         }
     }
 }
@@ -99,13 +73,18 @@ impl End {
 pub(super) struct Picture<'a> {
     sources: Vec<String>,
     destinations: Vec<String>,
-    edges: &'a [Edge],
+    /// One of each kind: what moved a thousand times is one line.
+    lines: Vec<&'a Edge>,
+    movements: usize,
+    /// Whether something is known to have moved.
+    moved: bool,
     left_out: usize,
 }
 
 impl<'a> Picture<'a> {
     /// Finds out who is in the picture: those between whom data moved, then who else was called.
-    pub(super) fn of(records: &[Value], edges: &'a [Edge]) -> Self {
+    /// So many movements were counted, of which not all need be at hand.
+    pub(super) fn of(records: &[Value], edges: &'a [Edge], counted: u64) -> Self {
         let mut sources: Vec<String> = Vec::new();
         let mut destinations: Vec<String> = Vec::new();
         for edge in edges {
@@ -125,7 +104,9 @@ impl<'a> Picture<'a> {
         Self {
             sources,
             destinations,
-            edges,
+            lines: lines(edges),
+            movements: edges.len(),
+            moved: counted > 0,
             left_out,
         }
     }
@@ -140,11 +121,14 @@ impl<'a> Picture<'a> {
                 div.beside { (self.laid_out(Layout::Beside)) }
                 div.stacked { (self.laid_out(Layout::Stacked)) }
                 ul.legend aria-hidden="true" {
-                    @for level in ["medium", "high", "critical"] { li { (pieces::risk(level)) } }
+                    @for level in ["none", "medium", "high", "critical"] { li { (pieces::risk(level)) } }
                     li.quiet { "✕ stopped" }
                     li.quiet { "? waits for an answer" }
+                    @if self.lines.iter().any(|edge| edge.end() == End::Unknown) {
+                        li.quiet { "… not known what became of it" }
+                    }
                 }
-                @if self.destinations.is_empty() {
+                @if self.destinations.is_empty() && !self.moved {
                     p.quiet { "Nothing that was read here was seen to go anywhere." }
                 }
                 @if self.left_out > 0 { p.quiet { (self.left_out) " more are not drawn." } }
@@ -157,7 +141,7 @@ impl<'a> Picture<'a> {
         let said = format!(
             "{sources} sources, {destinations} destinations, {} movements of data; the table below \
              lists them",
-            self.edges.len()
+            self.movements
         );
         let (width, height) = (layout.width(), layout.height(sources, destinations));
         let [to_x, to_y] = layout.destination(sources, 0);
@@ -165,7 +149,7 @@ impl<'a> Picture<'a> {
             svg viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(said) {
                 text.head x="0" y="12" { "Read from" }
                 @if destinations > 0 { text.head x=(to_x) y=(to_y - 10) { "Went to" } }
-                @for (at, edge) in self.edges.iter().enumerate() { (self.edge(layout, at, edge)) }
+                @for (at, edge) in self.lines.iter().enumerate() { (self.edge(layout, at, edge)) }
                 @for (at, name) in self.sources.iter().enumerate() {
                     (node(name, layout, Layout::source(at), self.is_moved(name)))
                 }
@@ -178,7 +162,7 @@ impl<'a> Picture<'a> {
     }
 
     fn is_moved(&self, name: &str) -> bool {
-        self.edges.iter().any(|edge| edge.from == name)
+        self.lines.iter().any(|edge| edge.from == name)
     }
 
     fn edge(&self, layout: Layout, at: usize, edge: &Edge) -> Markup {
@@ -208,10 +192,10 @@ impl<'a> Picture<'a> {
                         circle cx=(x) cy=(y) r="9" {}
                         path.cross d={ "M" (x - 4) " " (y - 4) "l8 8m0 -8l-8 8" } {}
                     },
-                    End::Waits => {
+                    End::Waits | End::Unknown => {
                         path d=(way.half) {}
                         circle cx=(x) cy=(y) r="9" {}
-                        text.mark x=(x) y=(y + 4) text-anchor="middle" { "?" }
+                        text.mark x=(x) y=(y + 4) text-anchor="middle" { (edge.end().sign()) }
                     },
                 }
             }
@@ -221,11 +205,25 @@ impl<'a> Picture<'a> {
     /// How far below the top of its boxes a movement is drawn: several between the same two stand
     /// beside each other for as long as there is room.
     fn shift(&self, at: usize, edge: &Edge) -> usize {
-        let same = |one: &&Edge| (&one.from, &one.to) == (&edge.from, &edge.to);
-        let before = self.edges.iter().take(at).filter(same).count();
-        let count = self.edges.iter().filter(same).count();
+        let same = |one: &&&Edge| (&one.from, &one.to) == (&edge.from, &edge.to);
+        let before = self.lines.iter().take(at).filter(same).count();
+        let count = self.lines.iter().filter(same).count();
         HEIGHT * (before + 1) / (count + 1)
     }
+}
+
+/// Returns one movement of each kind that can be told apart in a picture.
+fn lines(edges: &[Edge]) -> Vec<&Edge> {
+    let kind = |edge: &Edge| (edge.class(), edge.end());
+    let mut lines: Vec<&Edge> = Vec::new();
+    for edge in edges {
+        let same =
+            |one: &&Edge| (&one.from, &one.to) == (&edge.from, &edge.to) && kind(one) == kind(edge);
+        if !lines.iter().any(same) {
+            lines.push(edge);
+        }
+    }
+    lines
 }
 
 fn add(names: &mut Vec<String>, name: String) {
@@ -277,7 +275,7 @@ mod tests {
             edge("vault:read", "out", "blocked"),
             edge("vault:read", "out", "success"),
         ];
-        let picture = Picture::of(&records, &edges);
+        let picture = Picture::of(&records, &edges, 2);
         for layout in [Layout::Beside, Layout::Stacked] {
             let drawn = picture.laid_out(layout).into_string();
             assert_eq!(drawn.matches("<rect").count(), 2, "{drawn}");
@@ -293,10 +291,10 @@ mod tests {
         let edges: Vec<Edge> = (0..20)
             .map(|at| edge(&format!("<b>{at}"), "out", "success"))
             .collect();
-        let drawn = Picture::of(&[], &edges).draw().into_string();
+        let drawn = Picture::of(&[], &edges, 20).draw().into_string();
         assert!(!drawn.contains("<b>"), "{drawn}");
         assert!(drawn.contains("8 more are not drawn"), "{drawn}");
-        let nothing = Picture::of(&[], &[]).draw().into_string();
+        let nothing = Picture::of(&[], &[], 0).draw().into_string();
         assert!(nothing.contains("read nothing yet"), "{nothing}");
     }
 }
