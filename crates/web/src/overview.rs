@@ -54,8 +54,9 @@ async fn body(site: &Site, visit: &Visit, period: &str) -> Markup {
         nav.periods aria-label="Period" { @for (name, label) in PERIODS {
             a href={ "/ui/?period=" (name) } aria-current=[(name == period).then_some("true")] { (label) }
         } }
-        section #tiles .tiles data-live aria-label="At a glance" {
-            (tiles(summary.as_ref().ok(), status.as_ref().ok(), tools.as_ref().ok()))
+        section #tiles .glance data-live aria-label="At a glance" {
+            div.tiles { (tiles(summary.as_ref().ok(), status.as_ref().ok(), tools.as_ref().ok())) }
+            @if let Ok(summary) = &summary { (counted(summary, now)) }
         }
         (live("risk", "Risk over time", &pieces::found(&summary, |summary| {
             chart::risk(summary.list("buckets"), period)
@@ -67,6 +68,21 @@ async fn body(site: &Site, visit: &Visit, period: &str) -> Markup {
         div.columns {
             (live("servers", "Upstream servers", &pieces::found(&servers, upstreams)))
             (live("hooks", "Guards and hooks", &pieces::found(&hooks, pipeline)))
+        }
+    }
+}
+
+/// Says so where a summary did not get to the beginning of its time.
+fn counted(summary: &Value, now: Wall) -> Markup {
+    let partly = summary.get("complete").and_then(Value::as_bool) == Some(false);
+    html! {
+        @if partly {
+            p.notice {
+                "There is more on record than is counted at once: calls, what was stopped, risk and flows \
+                 are those since " (pieces::time(summary.text("counted_from"), now))
+                ". Choose a shorter period, or look at the "
+                a href="/ui/activity" { "activity" } "."
+            }
         }
     }
 }

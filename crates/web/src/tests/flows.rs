@@ -219,6 +219,23 @@ async fn a_session_without_end_hides_no_ended_one_and_the_page_says_that_there_i
     );
 }
 
+/// Regression for #8: figures of a part of the time looked like those of all of it.
+#[tokio::test]
+async fn the_overview_says_from_when_on_it_counts() {
+    let told = "There is more on record than is counted at once";
+    for (complete, expect) in [(false, true), (true, false)] {
+        let page = shown("/ui/", move |path| {
+            let summary = path.starts_with("/api/v1/activity/summary");
+            let counted =
+                json!({ "complete": complete, "counted_from": "2026-01-01T10:11:12.000Z" });
+            if summary { counted } else { json!({}) }
+        })
+        .await;
+        assert_eq!(page.contains(told), expect, "{page}");
+        assert_eq!(page.contains("10:11:12"), expect, "{page}");
+    }
+}
+
 /// Regression for #8: a page of the log can be empty and not the last.
 #[tokio::test]
 async fn a_page_without_records_leads_on_where_there_are_more() {
