@@ -146,8 +146,8 @@ fn flows(summary: &Value) -> Markup {
     let flows = summary.list("flows");
     let heads = ["From", "To", "Direction", "Risk", "Calls"];
     let rows = html! { @for one in flows { tr {
-        td { (short(one.text("source"))) }
-        td { (short(one.text("destination"))) }
+        td.place { (place(one.text("source"))) }
+        td.place { (place(one.text("destination"))) }
         td { (whole(one.text("flow_type"))) }
         td { (pieces::risk(one.text("risk_level"))) }
         td.number { (one.count("count")) }
@@ -156,6 +156,12 @@ fn flows(summary: &Value) -> Markup {
         @if flows.is_empty() { (pieces::empty("No data was seen to move in this time.")) }
         @else { (pieces::table("Top flows", &heads, &rows)) }
     }
+}
+
+/// A tool with its upstream, which may stand above it where there is little room.
+fn place(name: &str) -> Markup {
+    let (upstream, tool) = name.split_once(':').unwrap_or((name, ""));
+    html! { (short(upstream)) @if !tool.is_empty() { ":" wbr; (short(tool)) } }
 }
 
 fn upstreams(servers: &Value) -> Markup {

@@ -90,6 +90,17 @@ const overview = async (page) => {
   const banner = page.getByRole("complementary", { name: "Security coverage" });
   assert.match(await banner.innerText(), /MCP proxy only\. Install hooks for full agent tool/);
   await inspect(page, "overview");
+  // Regression for #8: where two tables stand beside each other, long names are broken and no column is cut.
+  for (const width of [1100, 1280]) {
+    await page.setViewportSize({ width, height: 900 });
+    const cut = await page.getByRole("region", { name: "Top flows" }).evaluate((one) => {
+      const names = one.querySelectorAll("tbody td:nth-child(-n+2)");
+      names.forEach((cell) => { cell.textContent = "a-long-upstream-name:list_everything_in_it"; });
+      return names.length === 0 ? "nothing" : one.scrollWidth - one.clientWidth;
+    });
+    assert.equal(cut, 0, `top flows at ${width}`);
+  }
+  await page.setViewportSize({ width: 1360, height: 900 });
   await banner.getByRole("button", { name: "Dismiss" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   assert.equal(await banner.count(), 0, "the banner stays away");
