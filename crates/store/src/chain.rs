@@ -166,6 +166,17 @@ pub(crate) fn recompute(
     Some(record(before, number, &commitments))
 }
 
+/// Returns what the facts of a record are committed to; nothing if its salts are no salts.
+pub(crate) fn facts(columns: &Columns<'_>, salts: &[u8]) -> Option<Hash> {
+    let salt = match Redacted::read(salts) {
+        Some(Redacted {
+            kept: [facts, _], ..
+        }) => facts,
+        None => salt(&salts.try_into().ok()?, Part::Facts),
+    };
+    Some(commitment(&mut Vec::new(), columns, Part::Facts, &salt))
+}
+
 /// The salts of a record whose words were dropped: those of the other parts, and what the words
 /// were committed to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -339,6 +350,8 @@ mod tests {
             };
             let redacted = Redacted::of(&columns, &link.salts).unwrap().to_bytes();
             check(&wordless, &redacted, true);
+            assert_eq!(facts(&columns, &link.salts), facts(&wordless, &redacted));
+            assert_eq!(facts(&columns, b"no salts"), None);
             check(&wordless, &link.salts, columns.words.is_none());
             let others = Columns {
                 words: Some("{}".into()),

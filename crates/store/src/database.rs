@@ -8,9 +8,10 @@ use mcpproxy_core::Wall;
 
 use crate::Error;
 use crate::block::Block;
-use crate::chain::{Genesis, Link, Redacted};
+use crate::chain::{self, Genesis, Link, Redacted};
 use crate::checkpoint::{Checkpoint, Head};
 use crate::columns::Columns;
+use crate::redaction::{Bare, Redacting};
 use crate::shown::{self, Words};
 
 /// What a database said when something went wrong.
@@ -69,6 +70,16 @@ impl Row<'_> {
         shown::show(&self.columns, words)
     }
 
+    /// Returns who wrote the record, and what is signed of it once its words are gone.
+    pub(crate) fn bare(&self) -> Option<(i64, Bare)> {
+        let (writer, link) = self.link.as_ref()?;
+        let bare = Bare {
+            number: link.number,
+            facts: chain::facts(&self.columns, &link.salts)?,
+        };
+        Some((*writer, bare))
+    }
+
     /// Takes the words of the record at a place away; nothing where there is nothing to take.
     pub(crate) fn redact(&self, place: i64) -> Option<Redaction> {
         let columns = &self.columns;
@@ -85,6 +96,7 @@ impl Row<'_> {
         Some(Redaction {
             place,
             at: columns.at,
+            chain: self.bare(),
             salts,
         })
     }
@@ -95,8 +107,17 @@ impl Row<'_> {
 pub(crate) struct Redaction {
     pub(crate) place: i64,
     pub(crate) at: i64,
+    /// The row of the writer, and what is signed of the record.
+    pub(crate) chain: Option<(i64, Bare)>,
     /// Nothing for a record without a chain, whose words are in `rest`.
     pub(crate) salts: Vec<u8>,
+}
+
+/// Words that are dropped together, and what is signed about it.
+#[derive(Debug)]
+pub(crate) struct Redact {
+    pub(crate) redactions: Vec<Redaction>,
+    pub(crate) statements: Vec<Redacting>,
 }
 
 /// Records whose words are to be dropped.
@@ -203,8 +224,8 @@ pub(crate) trait Log: Send + 'static {
     /// Drops records, durably, so that nobody goes on from what is gone.
     fn prune(&mut self, prune: &Prune) -> Result<(), Fault>;
 
-    /// Drops what records say in words.
-    fn redact(&mut self, redactions: &[Redaction]) -> Result<(), Fault>;
+    /// Drops what records say in words, together with what is signed about it.
+    fn redact(&mut self, redact: &Redact) -> Result<(), Fault>;
 
     /// Moves what was written to where it belongs, if that is left to the writer.
     fn settle(&mut self) -> Result<(), Fault>;

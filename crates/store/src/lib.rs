@@ -20,6 +20,7 @@ mod names;
 mod paging;
 mod postgres;
 mod queue;
+mod redaction;
 mod redis;
 mod retention;
 mod shown;

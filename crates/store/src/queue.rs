@@ -8,7 +8,7 @@ use mcpproxy_core::{Record, SinkFault};
 use tokio::sync::oneshot;
 
 use crate::block::Block;
-use crate::database::{Prune, Redaction};
+use crate::database::{Prune, Redact};
 
 /// Records that may wait for the writer; past that an append says that the queue is full.
 const QUEUE: usize = 16_384;
@@ -33,7 +33,7 @@ pub(crate) enum Chore {
     /// Drops records.
     Drop(Prune),
     /// Drops what records say in words.
-    Redact(Vec<Redaction>),
+    Redact(Redact),
     /// Moves all that was written to where it belongs.
     Settle,
     /// Signs how far the chain has got.

@@ -12,8 +12,9 @@ use mcpproxy_core::{Clock, StatementSigner, Wall};
 
 use crate::block::{self, Block};
 use crate::checkpoint::{Checkpoint, State};
-use crate::database::{Database, Fault, House, Moved, Prune};
+use crate::database::{Database, Due, Fault, House, Moved, Prune, Redact};
 use crate::queue::{Chore, Queue};
+use crate::redaction::Redacting;
 use crate::retention::InForce;
 
 /// Chores that may wait for the writer before more are prepared.
@@ -192,16 +193,33 @@ impl<D: Database> Upkeep<D> {
         let mut from = self.marks.redacted.max(first);
         while self.has_room() {
             let due = house.due(from, limit)?;
-            if !due.redactions.is_empty() {
-                self.queue.ask(Chore::Redact(due.redactions));
+            let next = due.next;
+            if let Some(redact) = self.accounted(house, due)? {
+                self.queue.ask(Chore::Redact(redact));
             }
-            match due.next {
+            match next {
                 Some(next) => from = next,
                 None => break,
             }
         }
         self.marks.redacted = from;
         Ok(())
+    }
+
+    /// Signs which records lose their words; nothing where none does.
+    fn accounted(&self, house: &mut D::House, due: Due) -> Result<Option<Redact>, Fault> {
+        let redactions = due.redactions;
+        let ends = redactions.first().zip(redactions.last());
+        let Some((from, until)) = ends.map(|(first, last)| (first.place, last.place + 1)) else {
+            return Ok(None);
+        };
+        let heads = house.heads(from, until)?;
+        let dropped = redactions.iter().filter_map(|one| one.chain);
+        let statements = Redacting::sign(&*self.signer, &heads, dropped, self.clock.wall());
+        Ok(Some(Redact {
+            redactions,
+            statements,
+        }))
     }
 
     fn before(&self, age: Duration) -> Wall {

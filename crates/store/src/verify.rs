@@ -4,7 +4,7 @@
 //! What cannot be seen: records that were taken off the end together with the signature over
 //! them, where somebody kept an older one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use mcpproxy_core::{CallId, Id128, Signed, StatementCheck};
 
@@ -12,6 +12,7 @@ use crate::chain::{self, Genesis, Redacted};
 use crate::checkpoint::{Checkpoint, State, hex};
 use crate::database::Row;
 use crate::gap::{Gap, Gaps};
+use crate::redaction::{Bare, Redacting};
 
 /// Flaws that are told; of more it is only said that there are.
 const MOST: usize = 100;
@@ -26,6 +27,8 @@ pub struct Verified {
     pub unchained: u64,
     /// Those whose words were dropped.
     pub redacted: u64,
+    /// Those of them of which nobody signed that their words were to go: anybody may have taken them.
+    pub unaccounted: u64,
     /// Those after the last signature of their writer.
     pub unsigned: u64,
     /// Records that were dropped, with a signature over it.
@@ -77,6 +80,8 @@ pub(crate) struct Verifier<'a> {
     threads: BTreeMap<i64, Thread>,
     /// What later writers say of a place in the chain of another: writer, number, hash.
     followed: BTreeMap<(i64, i64), Vec<u8>>,
+    /// The records whose words were dropped with a signature, by writer.
+    excused: HashSet<(i64, Bare)>,
     found: Verified,
 }
 
@@ -92,6 +97,7 @@ impl<'a> Verifier<'a> {
             trust,
             threads: BTreeMap::new(),
             followed: BTreeMap::new(),
+            excused: HashSet::new(),
             found: Verified::default(),
         };
         verifier.recall(&writers, gaps);
@@ -173,23 +179,13 @@ impl<'a> Verifier<'a> {
             return self.flaw(None, None, "a signature is about a writer that is gone");
         };
         let signed = checkpoint.check(&thread.genesis, self.trust);
-        let place = (thread.genesis.clone(), checkpoint.number);
-        match signed {
-            Signed::Trusted => {}
-            Signed::Unknown => {
-                let key = hex(&checkpoint.key);
-                if !self.found.unknown_keys.contains(&key) {
-                    self.found.unknown_keys.push(key);
-                }
-            }
-            Signed::Forged => {
-                return self.flaw(
-                    None,
-                    Some((&place.0, place.1)),
-                    "the signature is not genuine",
-                );
-            }
+        let genesis = thread.genesis.clone();
+        if !self.believe(signed, &checkpoint.key, (&genesis, checkpoint.number)) {
+            return;
         }
+        let Some(thread) = self.threads.get_mut(&checkpoint.writer) else {
+            return;
+        };
         match checkpoint.state {
             State::Kept => thread.kept = Some(checkpoint),
             State::Pruned => {
@@ -204,6 +200,38 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    /// Takes note of whose words were dropped with a signature, before any record is looked at.
+    pub(crate) fn excuse(&mut self, redacting: &Redacting) {
+        let Some(thread) = self.threads.get(&redacting.writer) else {
+            return self.flaw(None, None, "a signature is about a writer that is gone");
+        };
+        let signed = redacting.check(&thread.genesis, self.trust);
+        let genesis = thread.genesis.clone();
+        if self.believe(signed, &redacting.key, (&genesis, redacting.last())) {
+            let records = redacting.records();
+            let records = records.map(|record| (redacting.writer, record));
+            self.excused.extend(records);
+        }
+    }
+
+    /// Tells whether a statement counts.
+    fn believe(&mut self, signed: Signed, key: &[u8], about: (&Genesis, i64)) -> bool {
+        match signed {
+            Signed::Trusted => {}
+            Signed::Unknown => {
+                let key = hex(key);
+                if !self.found.unknown_keys.contains(&key) {
+                    self.found.unknown_keys.push(key);
+                }
+            }
+            Signed::Forged => {
+                self.flaw(None, Some(about), "the signature is not genuine");
+                return false;
+            }
+        }
+        true
+    }
+
     /// Looks at the next record.
     pub(crate) fn look(&mut self, place: i64, row: &Row<'_>) {
         self.found.records += 1;
@@ -212,10 +240,12 @@ impl<'a> Verifier<'a> {
             self.found.unchained += 1;
             return self.flaw(record, None, "the record has no place in a chain");
         };
+        let is_redacted = Redacted::read(&link.salts).is_some();
+        let is_excused = || row.bare().is_some_and(|one| self.excused.contains(&one));
+        let unaccounted = is_redacted && !is_excused();
         let Some(thread) = self.threads.get_mut(writer) else {
             return self.flaw(record, None, "whoever wrote the record is gone");
         };
-        let is_redacted = Redacted::read(&link.salts).is_some();
         let hash = chain::recompute(&thread.hash, link.number, &row.columns, &link.salts);
         let wrong = if link.number > thread.next {
             Some("records before this one are gone")
@@ -225,6 +255,8 @@ impl<'a> Verifier<'a> {
             Some("the record is not what was written")
         } else if is_redacted && !row.columns.has_sensitive_data {
             Some("the words of a record are gone that holds nothing sensitive")
+        } else if unaccounted {
+            Some("the words of a record are gone, and nobody signed that they were to go")
         } else {
             None
         };
@@ -242,6 +274,7 @@ impl<'a> Verifier<'a> {
         let signed = kept.map_or(0, |kept| kept.number);
         self.found.unsigned += u64::from(link.number > signed);
         self.found.redacted += u64::from(is_redacted);
+        self.found.unaccounted += u64::from(unaccounted);
         if let (Some(what), Some(genesis)) = (wrong, &genesis) {
             self.flaw(record, Some((genesis, link.number)), what);
         } else if let Some(genesis) = &genesis {

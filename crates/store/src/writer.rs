@@ -236,7 +236,7 @@ impl<'a, L: Log> Pen<'a, L> {
             Chore::Sign => self.sign(),
             Chore::Seal(block) => self.log.seal(block),
             Chore::Drop(prune) => self.log.prune(prune),
-            Chore::Redact(redactions) => self.log.redact(redactions),
+            Chore::Redact(redact) => self.log.redact(redact),
         }
     }
 }

@@ -79,7 +79,7 @@ async fn every_filter_finds_its_records_in_finished_blocks_and_after_them() {
     log.sealed(4).await;
     suite::finds_by_every_filter(&log.reader());
     // As an earlier version left it: nothing is missed, and its blocks are finished again.
-    let earlier = "DELETE FROM posting WHERE field > 14; PRAGMA user_version = 3; \
+    let earlier = "DELETE FROM posting WHERE field > 14; PRAGMA user_version = 3; DROP TABLE redaction; \
                    ALTER TABLE writer DROP COLUMN gaps; ALTER TABLE writer DROP COLUMN gap_hash";
     tamper(&log.path(), earlier);
     suite::finds_by_every_filter(&log.reader());
@@ -375,6 +375,7 @@ async fn sensitive_records_lose_their_words_in_time_and_the_chain_holds() {
     log.sink.flush().await.unwrap();
     let found = log.reader().verify(&WordSigner("ours")).unwrap();
     assert_eq!((found.redacted, found.flaws), (1, vec![]));
+    assert_eq!(found.unaccounted, 0);
     // A record that was not old enough, or not sensitive, is as it was.
     assert_eq!(
         numbers(&log.reader(), &query(&[(Field::Tool, &["echo"])])).len(),
@@ -382,6 +383,64 @@ async fn sensitive_records_lose_their_words_in_time_and_the_chain_holds() {
     );
     tamper(&path, "PRAGMA wal_checkpoint(TRUNCATE)");
     assert!(!has(), "the words are still in the file");
+    // What is signed about a record goes when the record does.
+    let signed = || log.count("SELECT count(*) FROM redaction");
+    assert_eq!(signed(), 1);
+    log.sink.retain(Retention {
+        max_records: Some(500),
+        ..Retention::ALL
+    });
+    until("old records to go", || signed() == 0).await;
+    let found = log.reader().verify(&WordSigner("ours")).unwrap();
+    assert_eq!(found.flaws, []);
+}
+
+/// Takes the words of a record, as anybody can who writes to the file.
+fn take_words(path: &Path, seq: i64) {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let sql = "SELECT salts, words FROM activity WHERE seq = ?";
+    let row = connection.query_row(sql, [seq], |row| {
+        Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, String>(1)?))
+    });
+    let (salts, words) = row.unwrap();
+    let salts = suite::without_words(&salts, &words);
+    let sql = "UPDATE activity SET words = NULL, salts = ? WHERE seq = ?";
+    connection.execute(sql, (salts, seq)).unwrap();
+}
+
+/// Regression for #8: what the log drops can be dropped by anybody, and looked the same.
+#[tokio::test]
+async fn words_that_the_log_did_not_drop_are_missed() {
+    let log = Log::open(Retention::ALL);
+    fill(&log.sink, 0..10_000).await;
+    log.clock.set_wall(Wall(NOON + 5500).after(30 * DAY));
+    log.sink.retain(Retention {
+        redact_after: Some(30 * DAY),
+        ..Retention::ALL
+    });
+    until("words to go", || {
+        log.count("SELECT words IS NULL FROM activity WHERE seq = 5000") == 1
+    })
+    .await;
+    log.sink.flush().await.unwrap();
+    let check = |redacted: u64, unaccounted: u64, expect: &[&str]| {
+        let found = log.reader().verify(&WordSigner("ours")).unwrap();
+        let told: Vec<_> = found.flaws.iter().map(|flaw| flaw.what).collect();
+        assert_eq!(told, expect);
+        assert_eq!((found.redacted, found.unaccounted), (redacted, unaccounted));
+        assert_eq!(found.is_sound(), expect.is_empty());
+    };
+    check(1, 0, &[]);
+    take_words(&log.path(), 10_000);
+    check(2, 1, &[suite::TAKEN]);
+    // What was signed of one record is not to be had for another.
+    let sql = "UPDATE redaction SET last = 10000, \
+               records = CAST(x'0000000000002710' || substr(records, 9) AS BLOB)";
+    tamper(&log.path(), sql);
+    let forged = "the signature is not genuine";
+    check(2, 2, &[forged, suite::TAKEN, suite::TAKEN]);
+    tamper(&log.path(), "DROP TABLE redaction");
+    check(2, 2, &[suite::TAKEN, suite::TAKEN]);
 }
 
 #[tokio::test]
@@ -416,6 +475,11 @@ async fn what_is_changed_taken_out_or_put_in_is_found() {
         ),
         (
             "UPDATE activity SET words = NULL WHERE seq = 4000",
+            "not what was written",
+        ),
+        // Regression for #8: SQLite takes any number but zero for yes.
+        (
+            "UPDATE activity SET has_sensitive_data = 2 WHERE seq = 4000",
             "not what was written",
         ),
         (

@@ -100,7 +100,7 @@ async fn every_filter_finds_its_records_in_finished_blocks_and_after_them() {
     client.batch_execute("DELETE FROM digest").await.unwrap();
     suite::finds_by_every_filter(&log.reader);
     // What it left is finished again.
-    let earlier = "DROP TABLE digest; UPDATE form SET form = 1; \
+    let earlier = "DROP TABLE digest, redaction; UPDATE form SET form = 1; \
                    ALTER TABLE writer DROP COLUMN gaps, DROP COLUMN gap_hash; \
                    ALTER TABLE gap DROP COLUMN gap";
     client.batch_execute(earlier).await.unwrap();
@@ -204,6 +204,8 @@ async fn old_surplus_and_sensitive_records_go_and_what_remains_is_signed() {
     );
     let found = log.verified();
     assert_eq!((found.redacted, found.flaws), (1, vec![]));
+    let signed = "SELECT count(*) = 1 FROM redaction";
+    settled(&client, signed).await;
     log.clock.set_wall(Wall(NOON + 5000));
     log.sink.retain(Retention {
         max_age: Some(Duration::from_secs(2)),
@@ -215,6 +217,7 @@ async fn old_surplus_and_sensitive_records_go_and_what_remains_is_signed() {
         ..Retention::ALL
     });
     settled(&client, "SELECT min(seq) = 7501 FROM activity").await;
+    settled(&client, "SELECT count(*) = 0 FROM redaction").await;
     log.sink.flush().await.unwrap();
     let found = log.verified();
     assert_eq!(
@@ -235,6 +238,38 @@ async fn old_surplus_and_sensitive_records_go_and_what_remains_is_signed() {
     });
     settled(&client, "SELECT count(*) <= 1 FROM activity").await;
     assert_eq!(log.verified().flaws, []);
+}
+
+/// Regression for #8: what the log drops can be dropped by anybody, and looked the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn words_that_the_log_did_not_drop_are_missed() {
+    let log = Log::open();
+    fill(&log.sink, 0..10_000).await;
+    let client = log.client().await;
+    log.clock.set_wall(Wall(NOON + 5500).after(30 * DAY));
+    log.sink.retain(Retention {
+        redact_after: Some(30 * DAY),
+        ..Retention::ALL
+    });
+    let gone = "SELECT words IS NULL FROM activity WHERE seq = 5000";
+    settled(&client, gone).await;
+    let check = |unaccounted: u64, expect: &[&str]| {
+        let found = log.verified();
+        let told: Vec<_> = found.flaws.iter().map(|flaw| flaw.what).collect();
+        assert_eq!((found.unaccounted, &told[..]), (unaccounted, expect));
+    };
+    check(0, &[]);
+    let sql = "SELECT salts, words FROM activity WHERE seq = 10000";
+    let row = client.query_one(sql, &[]).await.unwrap();
+    let salts = suite::without_words(row.get(0), row.get(1));
+    let sql = "UPDATE activity SET words = NULL, salts = $1 WHERE seq = 10000";
+    client.execute(sql, &[&salts]).await.unwrap();
+    check(1, &[suite::TAKEN]);
+    let sql = "UPDATE redaction SET last = 10000, \
+               records = '\\x0000000000002710' || substr(records, 9)";
+    client.batch_execute(sql).await.unwrap();
+    let forged = "the signature is not genuine";
+    check(2, &[forged, suite::TAKEN, suite::TAKEN]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

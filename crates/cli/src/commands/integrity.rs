@@ -45,6 +45,7 @@ fn shown(found: &Verified) -> Value {
         "records": found.records,
         "writers": found.writers,
         "redacted": found.redacted,
+        "redacted_without_signature": found.unaccounted,
         "pruned": found.pruned,
         "unsigned": found.unsigned,
         "unchained": found.unchained,

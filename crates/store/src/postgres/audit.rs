@@ -9,6 +9,7 @@ use crate::chain::Genesis;
 use crate::checkpoint::{Checkpoint, State};
 use crate::database::Fault;
 use crate::gap::{Gap, Gaps};
+use crate::redaction::Redacting;
 use crate::verify::{Verified, Verifier};
 
 /// Records that are fetched at once.
@@ -29,6 +30,7 @@ pub(super) fn verify(
 ) -> Result<Verified, Fault> {
     let (writers, checkpoints) = (writers(connection)?, checkpoints(connection)?);
     let mut verifier = Verifier::new(writers, checkpoints, &gaps(connection)?, trust);
+    redactions(connection, |one| verifier.excuse(&one))?;
     let sql = concat!(
         "SELECT ",
         row::columns!(),
@@ -108,4 +110,18 @@ fn checkpoints(connection: &mut Connection) -> Result<Vec<Checkpoint>, Fault> {
         })
     };
     rows.iter().map(read).collect()
+}
+
+fn redactions(connection: &mut Connection, mut each: impl FnMut(Redacting)) -> Result<(), Fault> {
+    let sql = "SELECT writer, records, at, key, signature FROM redaction";
+    for row in connection.query(sql, &[])? {
+        each(Redacting {
+            writer: row.try_get(0)?,
+            records: row.try_get(1)?,
+            at: row.try_get(2)?,
+            key: row.try_get(3)?,
+            signature: row.try_get(4)?,
+        });
+    }
+    Ok(())
 }

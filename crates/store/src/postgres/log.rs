@@ -13,8 +13,9 @@ use crate::block::Block;
 use crate::chain::Genesis;
 use crate::checkpoint::{Checkpoint, State, hex};
 use crate::columns::signed;
-use crate::database::{Fault, Log, Missing, Prune, Redaction, Row, Sync};
+use crate::database::{Fault, Log, Missing, Prune, Redact, Row, Sync};
 use crate::gap::Gaps;
+use crate::redaction::Redacting;
 
 /// The time that a partition covers, in milliseconds: thirty days.
 const PARTITION: i64 = 30 * 24 * 60 * 60 * 1000;
@@ -213,6 +214,9 @@ impl Log for PostgresLog {
         self.connection.batch("BEGIN")?;
         for checkpoint in &prune.checkpoints {
             keep(&mut self.connection, checkpoint)?;
+            let sql = "DELETE FROM redaction WHERE writer = $1 AND last <= $2";
+            let done = (&checkpoint.writer, &checkpoint.number);
+            self.connection.execute(sql, &[done.0, done.1])?;
         }
         if let Some(block) = &prune.block {
             let number = block.number();
@@ -232,15 +236,20 @@ impl Log for PostgresLog {
         self.connection.batch("COMMIT")
     }
 
-    fn redact(&mut self, redactions: &[Redaction]) -> Result<(), Fault> {
+    fn redact(&mut self, redact: &Redact) -> Result<(), Fault> {
         self.sync(Sync::Normal)?;
+        let redactions = &redact.redactions;
         let places: Vec<_> = redactions.iter().map(|one| one.place).collect();
         let times: Vec<_> = redactions.iter().map(|one| one.at).collect();
         let salts: Vec<_> = redactions.iter().map(|one| &one.salts[..]).collect();
         let sql = "UPDATE activity SET words = NULL, salts = new.salts \
                    FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) AS new(seq, at, salts) \
                    WHERE activity.seq = new.seq AND activity.at = new.at AND words IS NOT NULL";
-        self.connection.execute(sql, &[&places, &times, &salts])
+        self.connection.change(|connection| {
+            connection.execute(sql, &[&places, &times, &salts])?;
+            let mut statements = redact.statements.iter();
+            statements.try_for_each(|one| account(connection, one))
+        })
     }
 
     fn settle(&mut self) -> Result<(), Fault> {
@@ -302,6 +311,22 @@ fn keep(connection: &mut Connection, checkpoint: &Checkpoint) -> Result<(), Faul
             &checkpoint.at,
             &checkpoint.key,
             &checkpoint.signature,
+        ],
+    )
+}
+
+fn account(connection: &mut Connection, redacting: &Redacting) -> Result<(), Fault> {
+    let sql = "INSERT INTO redaction (writer, last, records, at, key, signature) \
+               VALUES ($1, $2, $3, $4, $5, $6)";
+    connection.execute(
+        sql,
+        &[
+            &redacting.writer,
+            &redacting.last(),
+            &redacting.records,
+            &redacting.at,
+            &redacting.key,
+            &redacting.signature,
         ],
     )
 }

@@ -8,6 +8,7 @@ use crate::chain::{Genesis, Hash};
 use crate::checkpoint::{Checkpoint, State};
 use crate::database::Fault;
 use crate::gap::{Gap, Gaps};
+use crate::redaction::Redacting;
 use crate::verify::{Verified, Verifier};
 
 /// The columns of a writer that [`genesis`] reads, by their places.
@@ -21,6 +22,7 @@ pub(super) fn verify(
 ) -> Result<Verified, Fault> {
     let (writers, checkpoints) = (writers(connection)?, checkpoints(connection)?);
     let mut verifier = Verifier::new(writers, checkpoints, &gaps(connection)?, trust);
+    redactions(connection, |one| verifier.excuse(&one))?;
     let sql = format!("SELECT {} FROM activity ORDER BY seq", row::COLUMNS);
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([])?;
@@ -83,4 +85,24 @@ fn checkpoints(connection: &Connection) -> Result<Vec<Checkpoint>, Fault> {
         })
     })?;
     Ok(checkpoints.collect::<Result<_, _>>()?)
+}
+
+fn redactions(connection: &Connection, mut each: impl FnMut(Redacting)) -> Result<(), Fault> {
+    // A log that nobody wrote to since an earlier version has none.
+    if !connection.table_exists(None, "redaction")? {
+        return Ok(());
+    }
+    let sql = "SELECT writer, records, at, key, signature FROM redaction";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        each(Redacting {
+            writer: row::cell(row, 0)?,
+            records: row::cell(row, 1)?,
+            at: row::cell(row, 2)?,
+            key: row::cell(row, 3)?,
+            signature: row::cell(row, 4)?,
+        });
+    }
+    Ok(())
 }

@@ -8,8 +8,9 @@ use crate::block::Block;
 use crate::chain::{Genesis, Hash};
 use crate::checkpoint::{Checkpoint, State};
 use crate::columns::signed;
-use crate::database::{Fault, Log, Missing, Prune, Redaction, Row, Sync};
+use crate::database::{Fault, Log, Missing, Prune, Redact, Row, Sync};
 use crate::gap::Gaps;
+use crate::redaction::Redacting;
 
 const BEGIN: &str = "BEGIN IMMEDIATE";
 const COMMIT: &str = "COMMIT";
@@ -148,6 +149,8 @@ impl Log for SqliteLog {
         self.change(Sync::Normal, |connection| {
             for checkpoint in &prune.checkpoints {
                 keep(connection, checkpoint)?;
+                let sql = "DELETE FROM redaction WHERE writer = ? AND last <= ?";
+                connection.execute(sql, (checkpoint.writer, checkpoint.number))?;
             }
             if let Some(block) = &prune.block {
                 let sql = "DELETE FROM posting WHERE field = ? AND value = ? AND block = ?";
@@ -163,7 +166,7 @@ impl Log for SqliteLog {
         })
     }
 
-    fn redact(&mut self, redactions: &[Redaction]) -> Result<(), Fault> {
+    fn redact(&mut self, redact: &Redact) -> Result<(), Fault> {
         // What is dropped must not stay in the free space of the file.
         self.connection.execute_batch("PRAGMA secure_delete = ON")?;
         let redacted = self.change(Sync::Normal, |connection| {
@@ -172,14 +175,15 @@ impl Log for SqliteLog {
             let rest = "UPDATE activity SET rest = NULL WHERE seq = ? AND writer IS NULL";
             let mut words = connection.prepare_cached(words)?;
             let mut rest = connection.prepare_cached(rest)?;
-            for one in redactions {
+            for one in &redact.redactions {
                 if one.salts.is_empty() {
                     rest.execute([one.place])?;
                 } else {
                     words.execute((&one.salts, one.place))?;
                 }
             }
-            Ok(())
+            let mut statements = redact.statements.iter();
+            statements.try_for_each(|one| account(connection, one))
         });
         self.connection
             .execute_batch("PRAGMA secure_delete = OFF")?;
@@ -240,6 +244,20 @@ fn keep(connection: &Connection, checkpoint: &Checkpoint) -> rusqlite::Result<()
         checkpoint.at,
         &checkpoint.key,
         &checkpoint.signature,
+    ))?;
+    Ok(())
+}
+
+fn account(connection: &Connection, redacting: &Redacting) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO redaction (writer, last, records, at, key, signature) \
+               VALUES (?, ?, ?, ?, ?, ?)";
+    connection.prepare_cached(sql)?.execute((
+        redacting.writer,
+        redacting.last(),
+        &redacting.records,
+        redacting.at,
+        &redacting.key,
+        &redacting.signature,
     ))?;
     Ok(())
 }

@@ -86,7 +86,7 @@ pub(super) fn read<'row>(row: &'row rusqlite::Row<'_>) -> rusqlite::Result<Row<'
         duration_ms: cells.get(15)?,
         request_bytes: cells.get(16)?,
         response_bytes: cells.get(17)?,
-        has_sensitive_data: cells.get(18)?,
+        has_sensitive_data: cells.flag(18)?,
         intent_type: cells.optional(19)?,
         max_severity: cells.optional(20)?,
         detection_types: cells.optional(21)?.map(Cow::Borrowed),
@@ -147,6 +147,13 @@ impl<'row> Cells<'row, '_> {
         let found = fitting(self.row, column)?;
         self.odd |= found.is_none();
         Ok(found.unwrap_or_default())
+    }
+
+    /// Reads what is yes or no: SQLite takes every other number for yes, and that was never written.
+    fn flag(&mut self, column: usize) -> rusqlite::Result<bool> {
+        let number: i64 = self.get(column)?;
+        self.odd |= !matches!(number, 0 | 1);
+        Ok(number != 0)
     }
 
     fn text(&mut self, column: usize) -> rusqlite::Result<&'row str> {

@@ -10,12 +10,13 @@ use crate::Error;
 
 /// The steps from an empty database to the present form. A step is never changed once it was
 /// released: a new one is added.
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
+    include_str!("schema/6.sql"),
 ];
 /// How long a connection waits for another process that writes.
 const BUSY: Duration = Duration::from_secs(2);
@@ -117,7 +118,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("activity.db");
         let connection = open(&path).unwrap();
-        connection.execute_batch("PRAGMA user_version = 5").unwrap();
+        let form = format!("PRAGMA user_version = {}", STEPS.len());
+        connection.execute_batch(&form).unwrap();
         for ending in ["", "-wal", "-shm"] {
             let file = folder.path().join(format!("activity.db{ending}"));
             let mode = std::fs::metadata(&file).unwrap().permissions().mode();

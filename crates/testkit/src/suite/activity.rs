@@ -9,6 +9,7 @@ use mcpproxy_core::{
     Status, Threat, Tier, ToolName, UpstreamId, Wall, Weight,
 };
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 /// When the first of the records was made.
 pub const NOON: u64 = 1_780_000_000_000;
@@ -402,6 +403,27 @@ pub async fn keeps_a_group_of_many_days(sink: &dyn ActivitySink, reader: &dyn Ac
     let expect: Vec<_> = (100..=130).rev().collect();
     assert_eq!(numbers(reader, &month), expect);
 }
+
+/// What stands in the place of a record's salts once its words are gone: whoever can read the row can
+/// compute it, without a key.
+pub fn without_words(seed: &[u8], words: &str) -> Vec<u8> {
+    let salt = |part: u8| {
+        let hash = Sha256::new().chain_update(seed).chain_update([part]);
+        hash.finalize().into_iter().take(16).collect::<Vec<u8>>()
+    };
+    let length = u64::try_from(words.len()).unwrap_or(u64::MAX);
+    let commitment = Sha256::new()
+        .chain_update(salt(3))
+        .chain_update([3, 1])
+        .chain_update(length.to_be_bytes())
+        .chain_update(words);
+    let mut salts = [salt(1), salt(2)].concat();
+    salts.extend(commitment.finalize());
+    salts
+}
+
+/// What is told of a record whose words somebody else took.
+pub const TAKEN: &str = "the words of a record are gone, and nobody signed that they were to go";
 
 /// The newest record is the one with this number, and the oldest is not there any more.
 pub fn check_newest(reader: &dyn ActivityReader, newest: u64) {
