@@ -5,6 +5,7 @@
 use std::fmt;
 
 use crate::clock::Wall;
+use crate::count::{CountQuery, Counted};
 use crate::id::CallId;
 
 /// A property of records by which they can be picked.
@@ -232,6 +233,9 @@ impl std::error::Error for ReadFault {}
 pub trait ActivityReader: Send + Sync + fmt::Debug {
     /// Returns the newest records that a question is about, newest first by its order.
     fn page(&self, query: &ActivityQuery) -> Result<ActivityPage, ReadFault>;
+
+    /// Counts all records that a question is about, however many.
+    fn count(&self, asked: &CountQuery) -> Result<Counted, ReadFault>;
 
     /// Returns what was last written about a call.
     fn get(&self, id: CallId) -> Result<Option<String>, ReadFault>;

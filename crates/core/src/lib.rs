@@ -10,6 +10,7 @@ pub mod baseline;
 pub mod call;
 pub mod clearance;
 pub mod clock;
+pub mod count;
 pub mod facts;
 pub mod finding;
 pub mod flow;
@@ -42,6 +43,7 @@ pub use call::{
 };
 pub use clearance::Cleared;
 pub use clock::{Clock, SystemClock, Tick, Wall};
+pub use count::{Cell, CountQuery, Counted};
 pub use facts::{Contradiction, Destination, Facts, History, Moved, Recent, Sensitive, Suspicious};
 pub use finding::{Finding, Severity, Source, Threat, Tier};
 pub use flow::{

@@ -9,6 +9,8 @@ use crate::digest::Digest;
 
 /// Records of a block. A place in the log is a block and a place within it.
 pub(crate) const SIZE: i64 = 2048;
+/// Where the records stand that are calls: beside those of fields, which are asked for by name.
+pub(crate) const CALLS: i64 = 18;
 const WORDS: usize = 32;
 /// The length of a bitmap on disk; what is shorter is a list.
 const WHOLE: usize = WORDS * 8;
@@ -30,6 +32,12 @@ impl Bits {
         }
     }
 
+    /// Tells whether a place is among them.
+    pub(crate) fn has(&self, place: u16) -> bool {
+        let word = self.0.get(usize::from(place >> 6));
+        word.is_some_and(|word| word >> (place & 63) & 1 == 1)
+    }
+
     /// Takes in what another has.
     pub(crate) fn or(&mut self, other: &Self) {
         for (word, other) in self.0.iter_mut().zip(other.0) {
@@ -44,6 +52,18 @@ impl Bits {
         }
     }
 
+    /// Leaves out what another has.
+    pub(crate) fn minus(&mut self, other: &Self) {
+        for (word, other) in self.0.iter_mut().zip(other.0) {
+            *word &= !other;
+        }
+    }
+
+    /// Returns how many there are.
+    pub(crate) fn count(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
     /// Tells whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.iter().all(|word| *word == 0)
@@ -51,19 +71,13 @@ impl Bits {
 
     /// Returns the places, last first.
     pub(crate) fn descending(&self) -> impl Iterator<Item = i64> {
-        let has = |place: &i64| {
-            let word = usize::try_from(place >> 6)
-                .ok()
-                .and_then(|index| self.0.get(index));
-            word.is_some_and(|word| word >> (place & 63) & 1 == 1)
-        };
+        let has = |place: &i64| u16::try_from(*place).is_ok_and(|place| self.has(place));
         (0..SIZE).rev().filter(has)
     }
 
     /// Returns the places as a list if there are few, else as a bitmap.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let count: u32 = self.0.iter().map(|word| word.count_ones()).sum();
-        if usize::try_from(count).is_ok_and(|count| count * 2 < WHOLE) {
+        if usize::try_from(self.count()).is_ok_and(|count| count * 2 < WHOLE) {
             let mut places: Vec<_> = self.descending().collect();
             places.reverse();
             let places = places
@@ -98,6 +112,7 @@ pub(crate) struct Block {
     last_at: i64,
     bytes: usize,
     postings: Vec<(Field, Values)>,
+    calls: Box<Bits>,
 }
 
 /// What a field has in a block.
@@ -139,6 +154,7 @@ impl Block {
                     How::Digest => (field, Values::Many(Digest::default())),
                 })
                 .into(),
+            calls: Box::new(Bits::NONE),
         }
     }
 
@@ -166,6 +182,9 @@ impl Block {
     pub(crate) fn add(&mut self, place: i64, columns: &Columns<'_>) {
         let place = u16::try_from(place - self.number * SIZE).unwrap_or(u16::MAX);
         self.bytes += columns.bytes();
+        if columns.is_call() {
+            self.calls.set(place);
+        }
         // A call is looked for by the time in its id, which was read apart.
         for at in [columns.at, signed(columns.call().millis())] {
             self.first_at = self.first_at.min(at);
@@ -176,16 +195,19 @@ impl Block {
         }
     }
 
-    /// Returns which records have which value, as bitmaps: fields by their numbers.
+    /// Returns which records have which value, as bitmaps: fields by their numbers. Which of them are calls
+    /// is there also where none is: without it nothing is known.
     pub(crate) fn postings(&self) -> impl Iterator<Item = (i64, &str, Vec<u8>)> {
-        self.postings.iter().flat_map(|(field, values)| {
+        let calls = std::iter::once((CALLS, "", self.calls.to_bytes()));
+        let values = self.postings.iter().flat_map(|(field, values)| {
             let values = match values {
                 Values::Few(values) => Some(values),
                 Values::Many(_) => None,
             };
             let values = values.into_iter().flatten();
             values.map(|(value, bits)| (code(*field), value.as_str(), bits.to_bytes()))
-        })
+        });
+        values.chain(calls)
     }
 
     /// Returns the digests, also those that are empty: without one nothing is known.
@@ -282,6 +304,8 @@ mod tests {
         assert_eq!(both.descending().collect::<Vec<_>>(), [1024, 7, 1]);
         one.and(&two);
         assert_eq!(one.descending().collect::<Vec<_>>(), [7]);
+        both.minus(&one);
+        assert_eq!((both.count(), both.has(7), both.has(1)), (2, false, true));
         one.and(&Bits::NONE);
         assert!(one.is_empty());
     }

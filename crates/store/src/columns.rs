@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use mcpproxy_core::{
     Action, ActivityQuery, Bodies, CallId, Coverage, Declared, Enforcement, Field, Finding,
-    FlowSummary, HookLeft, HookNote, Operation, QuarantineNote, Record, Wall,
+    FlowSummary, HookLeft, HookNote, Operation, QuarantineNote, Record, Wall, count,
 };
 use serde::Serialize;
 
@@ -184,6 +184,14 @@ impl<'a> Columns<'a> {
     /// Returns the call's id.
     pub(crate) fn call(&self) -> CallId {
         CallId::from_bytes(self.id)
+    }
+
+    /// Tells whether the record stands for a call.
+    pub(crate) fn is_call(&self) -> bool {
+        let hook = (self.kind == "hook_evaluation").then(|| shown::phase(self));
+        let hook = hook.flatten();
+        let hook = hook.as_ref().map(|(phase, owner)| (&**phase, &**owner));
+        count::is_call(self.kind, &self.method, self.status, hook)
     }
 
     /// Tells whether the record is what a question is about.

@@ -26,6 +26,7 @@ mod retention;
 mod shown;
 mod sink;
 mod sqlite;
+mod tally;
 mod timeline;
 mod tls;
 mod upkeep;

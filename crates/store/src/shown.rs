@@ -120,6 +120,10 @@ struct Found<'a> {
 struct Hooked<'a> {
     #[serde(borrow)]
     agent: Cow<'a, str>,
+    #[serde(borrow, default)]
+    phase: Cow<'a, str>,
+    #[serde(borrow, default)]
+    owner: Cow<'a, str>,
 }
 
 /// Whether what a record said in words is still there.
@@ -196,9 +200,17 @@ pub(crate) fn parent<'a>(columns: &'a Columns<'_>) -> Option<Cow<'a, str>> {
 
 /// Returns the agent whose hook told of a record.
 pub(crate) fn agent<'a>(columns: &'a Columns<'_>) -> Option<Cow<'a, str>> {
+    hooked(columns).map(|hook| hook.agent)
+}
+
+/// Returns the phase that a hook told of, and who owns the tool.
+pub(crate) fn phase<'a>(columns: &'a Columns<'_>) -> Option<(Cow<'a, str>, Cow<'a, str>)> {
+    hooked(columns).map(|hook| (hook.phase, hook.owner))
+}
+
+fn hooked<'a>(columns: &'a Columns<'_>) -> Option<Hooked<'a>> {
     let told = |object| read::<Found<'_>>(object).hook;
-    let hook = told(columns.words.as_deref()).or_else(|| told(columns.rest.as_deref()));
-    hook.map(|hook| hook.agent)
+    told(columns.words.as_deref()).or_else(|| told(columns.rest.as_deref()))
 }
 
 fn read<'a, T: Default + Deserialize<'a>>(object: Option<&'a str>) -> T {

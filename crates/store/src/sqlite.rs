@@ -5,6 +5,7 @@
 
 mod audit;
 mod baselines;
+mod count;
 mod house;
 mod log;
 mod reader;

@@ -1,16 +1,26 @@
 //! Questions as they are asked, and what they become.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
-use mcpproxy_core::Order;
+use mcpproxy_core::count::{INTENT, is_call};
+use mcpproxy_core::{Cell, CountQuery, Counted, Order};
 
 use super::*;
 
 /// Records in memory, newest first.
 #[derive(Debug)]
 pub(super) struct Memory(pub(super) Vec<Value>);
+
+/// What a record has in a field.
+fn text<'a>(record: &'a Value, field: Field) -> &'a str {
+    let value = match field {
+        Field::Upstream => &record["server_name"],
+        Field::Tool => &record["tool_name"],
+        Field::Agent => &record["hook"]["agent"],
+        other => &record[other.name()],
+    };
+    value.as_str().unwrap_or_default()
+}
 
 impl ActivityReader for Memory {
     fn page(&self, query: &ActivityQuery) -> Result<ActivityPage, ReadFault> {
@@ -19,17 +29,10 @@ impl ActivityReader for Memory {
             .map_or(0, |before| usize::try_from(before.place).unwrap());
         let meant = |(_, one): &(usize, &Value)| {
             let at = Wall::from_rfc3339(one["timestamp"].as_str().unwrap()).unwrap();
-            let fields = BTreeMap::from([
-                (Field::Session, "session_id"),
-                (Field::Kind, "type"),
-                (Field::Status, "status"),
-                (Field::Request, "request_id"),
-                (Field::FlowType, "flow_type"),
-            ]);
             query.from.is_none_or(|from| at >= from)
                 && query.to.is_none_or(|to| at <= to)
                 && query.wanted.iter().all(|(field, values)| {
-                    let value = one[fields[field]].as_str().unwrap();
+                    let value = text(one, *field);
                     values.iter().any(|one| one == value)
                 })
         };
@@ -45,6 +48,43 @@ impl ActivityReader for Memory {
             records: given.map(|(_, one)| one.to_string()).collect(),
             lost: 0,
         })
+    }
+
+    fn count(&self, asked: &CountQuery) -> Result<Counted, ReadFault> {
+        let mut counted = Counted::new(asked);
+        let all = ActivityQuery {
+            limit: usize::MAX,
+            ..asked.query.clone()
+        };
+        for record in self.page(&all)?.records {
+            let record: Value = serde_json::from_str(&record).unwrap();
+            let own = |field| text(&record, field).to_owned();
+            let at = Wall::from_rfc3339(record["timestamp"].as_str().unwrap()).unwrap();
+            let (kind, status) = (own(Field::Kind), own(Field::Status));
+            let hook = record.get("hook").map(|hook| {
+                let word = |name: &str| hook[name].as_str().unwrap_or_default();
+                (word("phase"), word("owner"))
+            });
+            let method = record["method"].as_str().unwrap();
+            if kind == INTENT {
+                continue;
+            }
+            let cell = Cell {
+                part: (at.0 - asked.query.from.unwrap().0) / asked.part,
+                is_call: is_call(&kind, method, &status, hook),
+                kind,
+                status,
+                flow_type: own(Field::FlowType),
+                risk_level: own(Field::RiskLevel),
+            };
+            let many = (1, u64::from(cell.is_stopped()));
+            counted.add(cell, 1);
+            for (which, by) in asked.by.iter().enumerate() {
+                let values: Vec<_> = by.iter().map(|field| text(&record, *field)).collect();
+                counted.add_to_group(which, &values, many);
+            }
+        }
+        Ok(counted)
     }
 
     fn get(&self, id: CallId) -> Result<Option<String>, ReadFault> {

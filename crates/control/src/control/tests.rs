@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use mcpproxy_core::{
-    ActivityPage, ActivityQuery, ActivityReader, ActivitySink, CallId, Durability, Later,
-    Operation, ReadFault, Record, SinkFault, Tick, Wall,
+    ActivityPage, ActivityQuery, ActivityReader, ActivitySink, CallId, CountQuery, Counted,
+    Durability, Later, Operation, ReadFault, Record, SinkFault, Tick, Wall,
 };
 use mcpproxy_engine::EngineSettings;
 use serde_json::{Value, json};
@@ -34,6 +34,10 @@ struct Forgetful;
 impl ActivityReader for Forgetful {
     fn page(&self, _: &ActivityQuery) -> Result<ActivityPage, ReadFault> {
         Ok(ActivityPage::default())
+    }
+
+    fn count(&self, asked: &CountQuery) -> Result<Counted, ReadFault> {
+        Ok(Counted::new(asked))
     }
 
     fn get(&self, id: CallId) -> Result<Option<String>, ReadFault> {

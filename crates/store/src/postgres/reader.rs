@@ -1,7 +1,8 @@
 //! Questions to the log in a PostgreSQL database.
 
 use mcpproxy_core::{
-    ActivityPage, ActivityQuery, ActivityReader, CallId, Cursor, ReadFault, StatementCheck,
+    ActivityPage, ActivityQuery, ActivityReader, CallId, CountQuery, Counted, Cursor, ReadFault,
+    StatementCheck,
 };
 
 use super::connection::Connection;
@@ -9,6 +10,7 @@ use super::search::Search;
 use super::worker::Workers;
 use super::{audit, row};
 use crate::Error;
+use crate::block::{How, how};
 use crate::columns::signed;
 use crate::database::Fault;
 use crate::timeline::bounded;
@@ -49,11 +51,19 @@ impl PostgresReader {
 
 impl ActivityReader for PostgresReader {
     fn page(&self, query: &ActivityQuery) -> Result<ActivityPage, ReadFault> {
-        let query = query.clone();
+        let query = storable(query);
         self.ask(move |connection| {
             let lost = lost(connection)?;
             Search::new(connection, &bounded(&query), lost)?.run()
         })
+    }
+
+    fn count(&self, asked: &CountQuery) -> Result<Counted, ReadFault> {
+        let asked = CountQuery {
+            query: storable(&asked.query),
+            ..asked.clone()
+        };
+        self.ask(move |connection| Search::new(connection, &asked.query, 0)?.count(&asked))
     }
 
     fn get(&self, id: CallId) -> Result<Option<String>, ReadFault> {
@@ -88,6 +98,18 @@ impl ActivityReader for PostgresReader {
             Ok(page)
         })
     }
+}
+
+/// Returns a question that the database can be asked: it knows no character zero, so that nothing which
+/// stands in a column has one. What stands in JSON may, in other letters.
+fn storable(query: &ActivityQuery) -> ActivityQuery {
+    let mut query = query.clone();
+    for (field, values) in &mut query.wanted {
+        if how(*field) == How::Bitmaps {
+            values.retain(|value| !value.contains('\0'));
+        }
+    }
+    query
 }
 
 fn lost(connection: &mut Connection) -> Result<u64, Fault> {

@@ -2,6 +2,7 @@
 //! that have what is wanted in every field.
 
 mod begun;
+mod count;
 
 use std::collections::BTreeMap;
 

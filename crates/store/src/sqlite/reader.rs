@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use mcpproxy_core::{
-    ActivityPage, ActivityQuery, ActivityReader, CallId, Cursor, Field, Order, ReadFault,
-    StatementCheck,
+    ActivityPage, ActivityQuery, ActivityReader, CallId, CountQuery, Counted, Cursor, Field, Order,
+    ReadFault, StatementCheck,
 };
 use rusqlite::{Connection, OptionalExtension as _, Row, Statement};
 
 use super::schema::{self, ends};
-use super::{audit, row};
+use super::{audit, count, row};
 use crate::Error;
 use crate::block::{Bits, How, SIZE, code, how};
-use crate::columns::signed;
+use crate::columns::{Columns, signed};
 use crate::database::Fault;
 use crate::digest;
 use crate::paging::{Further, Paging};
@@ -77,6 +77,10 @@ impl ActivityReader for Reader {
             Order::Written => Search::new(connection, query)?.written(),
             Order::Begun => Search::new(connection, &bounded(query))?.begun(),
         })
+    }
+
+    fn count(&self, asked: &CountQuery) -> Result<Counted, ReadFault> {
+        self.ask(|connection| count::count(connection, asked))
     }
 
     fn get(&self, id: CallId) -> Result<Option<String>, ReadFault> {
@@ -236,7 +240,7 @@ impl<'a> Postings<'a> {
 
 /// A question being answered: block by block, newest first, and within a block only the records
 /// that have what is wanted in every field.
-struct Search<'a> {
+pub(super) struct Search<'a> {
     connection: &'a Connection,
     query: &'a ActivityQuery,
     spans: Spans<'a>,
@@ -245,7 +249,8 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(connection: &'a Connection, query: &'a ActivityQuery) -> Result<Self, Fault> {
+    /// Begins the answer to a question.
+    pub(super) fn new(connection: &'a Connection, query: &'a ActivityQuery) -> Result<Self, Fault> {
         let sql = format!("SELECT {} FROM activity WHERE seq = ?", row::COLUMNS);
         Ok(Self {
             connection,
@@ -313,6 +318,21 @@ impl<'a> Search<'a> {
             page.records.extend(shown);
         }
         Ok(page)
+    }
+
+    /// Hands on the records of a block that may be meant.
+    pub(super) fn each(
+        &mut self,
+        block: i64,
+        mut each: impl FnMut(&Columns<'_>),
+    ) -> Result<(), Fault> {
+        for place in self.candidates(block)?.descending() {
+            self.look(block * SIZE + place, |_, row| {
+                each(&row.columns);
+                Ok(())
+            })?;
+        }
+        Ok(())
     }
 
     /// Returns the records of a block that may be meant: all of an unfinished one.

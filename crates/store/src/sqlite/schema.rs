@@ -10,13 +10,14 @@ use crate::Error;
 
 /// The steps from an empty database to the present form. A step is never changed once it was
 /// released: a new one is added.
-const STEPS: [&str; 6] = [
+const STEPS: [&str; 7] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
     include_str!("schema/6.sql"),
+    include_str!("schema/7.sql"),
 ];
 /// How long a connection waits for another process that writes.
 const BUSY: Duration = Duration::from_secs(2);

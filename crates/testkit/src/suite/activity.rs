@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use mcpproxy_core::{
-    Action, ActivityQuery, ActivityReader, ActivitySink, CallId, Classified, DataOrigin, Declared,
-    Door, Durability, Field, Finding, FlowType, HookNote, Label, Likeness, Masked, Match, Nature,
-    Operation, Order, Owner, Phase, Record, Risk, RiskLevel, Severity, Side, SinkFault, Source,
-    Status, Threat, Tier, ToolName, UpstreamId, Wall, Weight,
+    Action, ActivityQuery, ActivityReader, ActivitySink, CallId, Cell, Classified, CountQuery,
+    Counted, DataOrigin, Declared, Door, Durability, Field, Finding, FlowType, HookNote, Label,
+    Likeness, Masked, Match, Nature, Operation, Order, Owner, Phase, Record, Risk, RiskLevel,
+    Severity, Side, SinkFault, Source, Status, Threat, Tier, ToolName, UpstreamId, Wall, Weight,
 };
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -349,6 +349,156 @@ pub fn tells_a_session_in_order_of_time(reader: &dyn ActivityReader) {
     let mut expect: Vec<_> = (0..6000).filter(in_time).collect();
     expect.sort_by_key(|number| std::cmp::Reverse((began(*number), *number)));
     assert_eq!(numbers(reader, &span), expect);
+}
+
+/// Adds six thousand records of every kind that counts tell apart.
+pub async fn fill_mixed(sink: &dyn ActivitySink) {
+    for number in 0..6000 {
+        let plain = record(number);
+        let one = match number % 10 {
+            0 => Record {
+                kind: "intent",
+                ..plain
+            },
+            1 => denial(number),
+            2 => Record {
+                kind: "hook_evaluation",
+                ..told(number)
+            },
+            3 => Record {
+                kind: "message",
+                method: "notifications/progress".to_owned(),
+                ..plain
+            },
+            4 => Record {
+                status: Status::Rejected,
+                // Longer than a value that an index has room for.
+                principal: "long ".repeat(60),
+                ..plain
+            },
+            _ => plain,
+        };
+        while sink.append(one.clone(), Durability::Relaxed).await == Err(SinkFault::Full) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+    sink.flush().await.unwrap();
+}
+
+/// Counts of what [`fill_mixed`] made are those of the records that pages give.
+pub fn counts_what_pages_give(reader: &dyn ActivityReader) {
+    type Wanted<'a> = &'a [(Field, &'a [&'a str])];
+    let check = |wanted: Wanted<'_>, (from, to): (u64, u64), part: u64, by: &[&[Field]]| {
+        let asked = CountQuery {
+            query: ActivityQuery {
+                from: Some(Wall(NOON + from)),
+                to: Some(Wall(NOON + to)),
+                limit: 1000,
+                ..query(wanted)
+            },
+            part,
+            by: by.iter().map(|fields| fields.to_vec()).collect(),
+        };
+        let expect = counted(reader, &asked);
+        assert_eq!(reader.count(&asked).unwrap(), expect, "{asked:?}");
+        expect.cells.values().sum::<u64>()
+    };
+    let all = (0, 10_000);
+    let tools: &[Field] = &[Field::Upstream, Field::Tool];
+    let total = check(&[], all, 700, &[&[Field::Upstream], tools]);
+    assert_eq!(total, 5400, "all but the intents");
+    check(&[], (1000, 5000), 10_000, &[&[Field::Session]]);
+    check(&[], (0, 5999), 6000, &[&[Field::Principal]]);
+    check(&[], (2100, 2200), 10, &[]);
+    check(&[], (9000, 9100), 10, &[]);
+    let stopped: (Field, &[&str]) = (Field::Status, &["blocked", "rejected"]);
+    assert_eq!(check(&[stopped], all, 1000, &[tools]), 1200);
+    assert_eq!(
+        check(&[stopped, (Field::Upstream, &["server1"])], all, 9, &[]),
+        400
+    );
+    assert_eq!(check(&[(Field::Kind, &["intent"])], all, 1000, &[]), 0);
+    assert_eq!(check(&[(Field::Agent, &["co\"dex"])], all, 1000, &[]), 600);
+    assert_eq!(check(&[], all, 5000, &[&[Field::Agent]]), 5400);
+}
+
+/// Counts the records of pages one by one.
+fn counted(reader: &dyn ActivityReader, asked: &CountQuery) -> Counted {
+    let (mut query, mut counted) = (asked.query.clone(), Counted::new(asked));
+    loop {
+        let page = reader.page(&query).unwrap();
+        for record in &page.records {
+            add(&mut counted, asked, &serde_json::from_str(record).unwrap());
+        }
+        query.before = page.next;
+        if page.next.is_none() {
+            return counted;
+        }
+    }
+}
+
+fn add(counted: &mut Counted, asked: &CountQuery, record: &Value) {
+    let text = |field: Field| {
+        let value = match field {
+            Field::Upstream => &record["server_name"],
+            Field::Tool => &record["tool_name"],
+            Field::Agent => &record["hook"]["agent"],
+            other => &record[other.name()],
+        };
+        value.as_str().unwrap_or_default().to_owned()
+    };
+    let kind = text(Field::Kind);
+    if kind == "intent" {
+        return;
+    }
+    let at = Wall::from_rfc3339(record["timestamp"].as_str().unwrap()).unwrap();
+    let cell = Cell {
+        part: (at.0 - asked.query.from.unwrap().0) / asked.part,
+        // What hooks told was told before the use of a tool of the agent.
+        is_call: kind != "message",
+        kind,
+        status: text(Field::Status),
+        flow_type: text(Field::FlowType),
+        risk_level: text(Field::RiskLevel),
+    };
+    let many = (1, u64::from(cell.is_stopped()));
+    counted.add(cell, 1);
+    for (which, by) in asked.by.iter().enumerate() {
+        let values: Vec<_> = by.iter().map(|field| text(*field)).collect();
+        let values: Vec<_> = values.iter().map(String::as_str).collect();
+        counted.add_to_group(which, &values, many);
+    }
+}
+
+/// Regression for #8: a character that no database keeps was an error, and finds nothing.
+pub fn finds_nothing_by_a_character_that_nobody_keeps(reader: &dyn ActivityReader) {
+    for field in [
+        Field::Upstream,
+        Field::Tool,
+        Field::Session,
+        Field::Principal,
+        Field::Detection,
+        Field::Request,
+        Field::Parent,
+        Field::Agent,
+    ] {
+        for order in [Order::Written, Order::Begun] {
+            let asked = ActivityQuery {
+                order,
+                ..query(&[(field, &["a\0b"])])
+            };
+            assert_eq!(numbers(reader, &asked), [] as [u64; 0], "{field:?}");
+        }
+        let asked = CountQuery {
+            query: query(&[(field, &["a\0b"])]),
+            part: 1000,
+            by: vec![vec![Field::Upstream]],
+        };
+        assert_eq!(reader.count(&asked).unwrap(), Counted::new(&asked));
+    }
+    // Beside it, what is there is found.
+    let either = query(&[(Field::Tool, &["a\0b", "echo"])]);
+    assert!(!numbers(reader, &either).is_empty(), "nothing was found");
 }
 
 /// A record is shown as it came, also one with a character that not every database can keep.
