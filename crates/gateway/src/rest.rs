@@ -140,7 +140,7 @@ fn about_records() -> Vec<Route> {
         .query(
             "period",
             &period,
-            "The stretch up to now; a day where nothing is said.",
+            "The stretch up to the end; a day where neither it nor a start is given.",
         )
         .query("group_by", &group, "Counts groups of records, too.")
         .gives::<mcpproxy_control::Summary>();

@@ -121,9 +121,9 @@ pub(crate) struct ActivityWatch {
 pub(crate) struct ActivitySummary {
     #[command(flatten)]
     pub(crate) filter: ActivityFilter,
-    /// The stretch up to now: 1h, 24h, 7d or 30d.
-    #[arg(long, default_value = "24h")]
-    pub(crate) period: String,
+    /// The stretch up to the end: 1h, 24h (if neither it nor a start is given), 7d or 30d.
+    #[arg(long, conflicts_with = "start_time")]
+    pub(crate) period: Option<String>,
     /// Also count by: server, tool, type, status, `session_id`, principal, agent, `flow_type` or
     /// `risk_level`.
     #[arg(long, value_name = "WHAT")]

@@ -1,58 +1,35 @@
 //! What a stretch of time came to: counts over the records of the log, and nothing of their words.
+//!
+//! The log counts by itself, however many records there are. Only what moved data and what somebody was
+//! asked about is read.
 
 mod seen;
+mod stretch;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use mcpproxy_core::{ActivityReader, Principal, ReadFault, Wall};
+use mcpproxy_core::count::INTENT;
+use mcpproxy_core::{
+    ActivityQuery, ActivityReader, Cell, CountQuery, Counted, Field, Principal, ReadFault, Wall,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::seen::Seen;
+use self::stretch::{Period, Stretch};
 use super::{CHUNK, Question, wrong};
 use crate::change::{Act, Mandate};
 use crate::control::Control;
 use crate::error::{Error, Refused};
 
-/// Records that are counted; of more the newest are, and the summary says so.
-pub const MOST_COUNTED: usize = 100_000;
+/// Records that are read for one part of a summary; of more the newest are, and it says so.
+pub const MOST_READ: usize = 100_000;
 /// Upstreams and groups that are named, the busiest first.
 const MOST_NAMED: usize = 100;
 /// Flows that are named, the most frequent first.
 const MOST_FLOWS: usize = 50;
-/// Keys that are told apart while counting; the rest is counted under [`OTHERS`].
+/// Flows that are told apart while counting, and uses of tools and sessions that are remembered.
 const MOST_KEYS: usize = 10_000;
-/// What stands for keys beyond those that are told apart.
-const OTHERS: &str = "(others)";
-
-/// A stretch of time up to now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Period {
-    Hour,
-    Day,
-    Week,
-    Month,
-}
-
-impl Period {
-    const ALL: [(&'static str, Self); 4] = [
-        ("1h", Self::Hour),
-        ("24h", Self::Day),
-        ("7d", Self::Week),
-        ("30d", Self::Month),
-    ];
-
-    /// How long it is, and into how many buckets it is cut.
-    fn cut(self) -> (Duration, u64) {
-        match self {
-            Self::Hour => (Duration::from_hours(1), 60),
-            Self::Day => (Duration::from_hours(24), 24),
-            Self::Week => (Duration::from_hours(24 * 7), 28),
-            Self::Month => (Duration::from_hours(24 * 30), 30),
-        }
-    }
-}
 
 /// What records are grouped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,12 +57,27 @@ impl GroupBy {
         ("flow_type", Self::FlowType),
         ("risk_level", Self::RiskLevel),
     ];
+
+    /// Returns the fields whose values make a group.
+    fn fields(self) -> Vec<Field> {
+        match self {
+            Self::Server => vec![Field::Upstream],
+            Self::Tool => vec![Field::Upstream, Field::Tool],
+            Self::Kind => vec![Field::Kind],
+            Self::Status => vec![Field::Status],
+            Self::Session => vec![Field::Session],
+            Self::Principal => vec![Field::Principal],
+            Self::Agent => vec![Field::Agent],
+            Self::FlowType => vec![Field::FlowType],
+            Self::RiskLevel => vec![Field::RiskLevel],
+        }
+    }
 }
 
 /// What a stretch of time came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
-    /// The stretch, as it was asked for.
+    /// The stretch, as it was asked for; `custom` where a start was given.
     pub period: String,
     /// Its start.
     pub start_time: String,
@@ -97,9 +89,10 @@ pub struct Summary {
     pub calls: u64,
     /// Calls that were stopped.
     pub blocked: u64,
-    /// Whether all records of the stretch are counted; otherwise only those since `counted_from`.
+    /// Whether `flows` and `approvals` are of all records of the stretch; otherwise of those since
+    /// `counted_from`. All other counts are of all records.
     pub complete: bool,
-    /// The time of the oldest record that is counted.
+    /// From when on flows and questions are counted, where that is not the start.
     pub counted_from: Option<String>,
     /// Records by how they ended.
     pub by_status: BTreeMap<String, u64>,
@@ -210,12 +203,12 @@ impl Control {
     ) -> Result<Summary, Refused> {
         Mandate::to_audit(who, Act::ReadActivity)?;
         let log = self.log()?;
-        let mut period = Period::ALL[1];
+        let mut period = None;
         let mut group_by = None;
         let mut filters = Vec::new();
         for (name, value) in asked {
             match name.as_str() {
-                "period" => period = one_of(name, value, &Period::ALL)?,
+                "period" => period = Some(one_of(name, value, &Period::ALL)?),
                 "group_by" => group_by = Some(one_of(name, value, &GroupBy::ALL)?.1),
                 "cursor" | "limit" | "offset" => {
                     return Err(wrong(name, value, "a summary has no pages").into());
@@ -224,9 +217,9 @@ impl Control {
             }
         }
         let question = self.question(&filters)?;
-        let mut count = Count::new(period, group_by, &question, self.now());
-        count.run(log, question).map_err(Error::Unreadable)?;
-        Ok(count.finish())
+        let stretch = Stretch::of(period, &question.query, self.now())?;
+        let summing = Summing::new(stretch, group_by);
+        Ok(summing.run(log, question).map_err(Error::Unreadable)?)
     }
 }
 
@@ -244,34 +237,21 @@ fn one_of<T: Copy>(
 }
 
 /// A summary that is being made.
-struct Count {
+struct Summing {
     summary: Summary,
-    from: u64,
-    width: u64,
+    stretch: Stretch,
     group_by: Option<GroupBy>,
-    servers: BTreeMap<String, (u64, u64)>,
-    groups: BTreeMap<String, (u64, u64)>,
     flows: BTreeMap<Flow, u64>,
-    /// Uses of tools that agents' hooks reported as done; newer than what they were asked about.
-    done: HashSet<String>,
+    /// Uses of tools about which an agent was told to ask, by the session of each.
+    asked: Vec<(String, String)>,
     /// Questions by the call that they are about, and how they were answered, if they were.
     questions: HashMap<String, Option<bool>>,
 }
 
-impl Count {
-    fn new(
-        (name, period): (&'static str, Period),
-        group_by: Option<GroupBy>,
-        question: &Question,
-        now: Wall,
-    ) -> Self {
-        let (length, parts) = period.cut();
-        let length = u64::try_from(length.as_millis()).unwrap_or(u64::MAX);
-        let to = question.query.to.unwrap_or(now);
-        let from = Wall(to.0.saturating_sub(length));
-        let width = (length / parts).max(1);
-        let bucket = |number: u64| Bucket {
-            start: Wall(from.0 + number * width).rfc3339(),
+impl Summing {
+    fn new(stretch: Stretch, group_by: Option<GroupBy>) -> Self {
+        let bucket = |start: Wall| Bucket {
+            start: start.rfc3339(),
             risk: ["none", "medium", "high", "critical"]
                 .map(|risk| (risk, 0))
                 .into(),
@@ -279,104 +259,192 @@ impl Count {
         };
         Self {
             summary: Summary {
-                period: name.to_owned(),
-                start_time: from.rfc3339(),
-                end_time: to.rfc3339(),
-                buckets: (0..parts).map(bucket).collect(),
+                period: stretch.name.to_owned(),
+                start_time: stretch.from.rfc3339(),
+                end_time: stretch.to.rfc3339(),
+                complete: true,
+                buckets: stretch.starts().map(bucket).collect(),
                 ..Summary::default()
             },
-            from: from.0,
-            width,
+            stretch,
             group_by,
-            servers: BTreeMap::new(),
-            groups: BTreeMap::new(),
             flows: BTreeMap::new(),
-            done: HashSet::new(),
+            asked: Vec::new(),
             questions: HashMap::new(),
         }
     }
 
-    /// Counts page after page, newest first.
-    fn run(&mut self, log: &dyn ActivityReader, mut question: Question) -> Result<(), ReadFault> {
-        let query = &mut question.query;
-        let later = query.from.map_or(self.from, |from| from.0.max(self.from));
-        query.from = Some(Wall(later));
-        query.to = Wall::from_rfc3339(&self.summary.end_time);
+    fn run(mut self, log: &dyn ActivityReader, question: Question) -> Result<Summary, ReadFault> {
+        let mut query = question.query;
+        query.from = Some(self.stretch.from);
+        query.to = Some(self.stretch.to);
         query.limit = CHUNK;
+        let mut by = vec![vec![Field::Upstream]];
+        by.extend(self.group_by.map(GroupBy::fields));
+        let asked = CountQuery {
+            query,
+            part: self.stretch.part,
+            by,
+        };
+        self.count(log.count(&asked)?);
+        let query = asked.query;
+        self.follow(log, &query)?;
+        self.ask(log, &query)?;
+        Ok(self.finish())
+    }
+
+    /// Takes over what the log counted.
+    fn count(&mut self, counted: Counted) {
+        for (cell, many) in counted.cells {
+            self.add(&cell, many);
+        }
+        let mut groups = counted.groups.into_iter().map(sorted);
+        let named = groups.next().into_iter().flatten();
+        let named = named.map(|(name, total, blocked)| Named {
+            name,
+            total,
+            blocked,
+        });
+        self.summary.servers = named.collect();
+        self.summary.groups = groups.next().map(|groups| {
+            let group = |(key, total, blocked)| Group {
+                key,
+                total,
+                blocked,
+            };
+            groups.into_iter().map(group).collect()
+        });
+    }
+
+    fn add(&mut self, cell: &Cell, many: u64) {
+        let blocked = if cell.is_stopped() { many } else { 0 };
+        let calls = if cell.is_call { many } else { 0 };
+        let summary = &mut self.summary;
+        summary.total += many;
+        summary.calls += calls;
+        summary.blocked += blocked;
+        for (counts, key) in [
+            (&mut summary.by_status, &cell.status),
+            (&mut summary.by_type, &cell.kind),
+            (&mut summary.by_risk, &cell.risk_level),
+            (&mut summary.by_flow, &cell.flow_type),
+        ] {
+            *counts.entry(key.clone()).or_default() += many;
+        }
+        let last = summary.buckets.len().saturating_sub(1);
+        let number = usize::try_from(cell.part).unwrap_or(usize::MAX).min(last);
+        let Some(bucket) = summary.buckets.get_mut(number) else {
+            return;
+        };
+        bucket.total += many;
+        bucket.calls += calls;
+        bucket.blocked += blocked;
+        if let Some(count) = bucket.risk.get_mut(&*cell.risk_level) {
+            *count += calls;
+        }
+    }
+
+    /// Reads the records that have some values in a field beside what is asked for, newest first.
+    fn read(
+        &mut self,
+        log: &dyn ActivityReader,
+        query: &ActivityQuery,
+        narrow: &[(Field, Vec<String>)],
+        mut each: impl FnMut(&mut Self, &Seen<'_>),
+    ) -> Result<(), ReadFault> {
+        let mut query = narrowed(query, narrow);
         let mut looked = 0;
         loop {
-            let page = log.page(&question.query)?;
+            let page = log.page(&query)?;
             looked += page.records.len();
+            let mut oldest = None;
             for record in &page.records {
-                self.add(record);
+                if let Ok(seen) = serde_json::from_str::<Seen<'_>>(record) {
+                    oldest = Some(seen.timestamp.clone().into_owned());
+                    each(self, &seen);
+                }
             }
             match page.next {
-                Some(next) if looked < MOST_COUNTED => question.query.before = Some(next),
-                next => {
-                    self.summary.complete = next.is_none();
+                None => return Ok(()),
+                Some(next) if looked < MOST_READ => query.before = Some(next),
+                Some(_) => {
+                    self.stop(oldest);
                     return Ok(());
                 }
             }
         }
     }
 
-    fn add(&mut self, record: &str) {
-        let Ok(seen) = serde_json::from_str::<Seen<'_>>(record) else {
-            return;
-        };
-        // The record of a call that is about to leave stands again, with how it ended.
-        if seen.kind == "intent" {
-            return;
-        }
-        // What a person withholds or refuses is on record as well, and stops no call by itself.
-        let blocked = matches!(&*seen.status, "blocked" | "rejected") && seen.is_call();
-        let blocked = u64::from(blocked);
-        let summary = &mut self.summary;
-        summary.total += 1;
-        summary.blocked += blocked;
-        summary.counted_from = Some(seen.timestamp.clone().into_owned());
-        for (counts, key) in [
-            (&mut summary.by_status, &seen.status),
-            (&mut summary.by_type, &seen.kind),
-            (&mut summary.by_risk, &seen.risk_level),
-            (&mut summary.by_flow, &seen.flow_type),
-        ] {
-            *counts.entry(key.to_string()).or_default() += 1;
-        }
-        if !seen.server_name.is_empty() {
-            tally(&mut self.servers, &seen.server_name, blocked);
-        }
-        if let Some(key) = self.group_by.and_then(|by| seen.key(by)) {
-            tally(&mut self.groups, &key, blocked);
-        }
-        self.place(&seen, blocked);
-        self.follow(&seen);
-        self.ask(&seen);
+    /// Notes that something is told only from a time on.
+    fn stop(&mut self, oldest: Option<String>) {
+        self.summary.complete = false;
+        let latest = &mut self.summary.counted_from;
+        *latest = oldest.max(latest.take());
     }
 
-    /// Counts a record in its part of the stretch.
-    fn place(&mut self, seen: &Seen<'_>, blocked: u64) {
-        let at = Wall::from_rfc3339(&seen.timestamp).map_or(0, |at| at.0);
-        let number = at.saturating_sub(self.from) / self.width;
-        let last = self.summary.buckets.len().saturating_sub(1);
-        let number = usize::try_from(number).unwrap_or(usize::MAX).min(last);
-        let Some(bucket) = self.summary.buckets.get_mut(number) else {
-            return;
-        };
-        bucket.total += 1;
-        if seen.is_call() {
-            self.summary.calls += 1;
-            bucket.calls += 1;
-            bucket.blocked += blocked;
-            if let Some(count) = bucket.risk.get_mut(&*seen.risk_level) {
-                *count += 1;
+    /// Counts where data was read and where it went.
+    fn follow(&mut self, log: &dyn ActivityReader, query: &ActivityQuery) -> Result<(), ReadFault> {
+        let moved = Field::FlowType.known().unwrap_or_default().iter();
+        let moved = moved.filter(|flow| **flow != "none");
+        let narrow = [(
+            Field::FlowType,
+            moved.map(|&flow| flow.to_owned()).collect(),
+        )];
+        self.read(log, query, &narrow, Self::add_flow)
+    }
+
+    /// Counts questions. Whoever asks a person puts on record that they do, and what is answered. An
+    /// agent that was told to ask reports the use of the tool if its user agreed.
+    fn ask(&mut self, log: &dyn ActivityReader, query: &ActivityQuery) -> Result<(), ReadFault> {
+        let only = |field: Field, value: &str| (field, vec![value.to_owned()]);
+        let approvals = [only(Field::Kind, "approval")];
+        self.read(log, query, &approvals, Self::add_question)?;
+        let told = [
+            only(Field::Kind, "hook_evaluation"),
+            only(Field::Decision, "ask"),
+        ];
+        self.read(log, query, &told, |summing, seen| {
+            if seen.effective == "ask"
+                && let Some((used, false)) = seen.hooked_use()
+            {
+                let session = seen.session_id.clone().into_owned();
+                summing.asked.push((session, used));
             }
+        })?;
+        let done = self.done(log, query)?;
+        for (_, used) in &self.asked {
+            self.summary.approvals.count(Some(done.contains(used)));
         }
+        Ok(())
     }
 
-    /// Counts where the data of a call was read.
-    fn follow(&mut self, seen: &Seen<'_>) {
-        if seen.flow_type == "none" {
+    /// Returns the uses of tools that took place in the sessions in which agents were told to ask.
+    fn done(
+        &mut self,
+        log: &dyn ActivityReader,
+        query: &ActivityQuery,
+    ) -> Result<HashSet<String>, ReadFault> {
+        let sessions: BTreeSet<_> = self.asked.iter().map(|(session, _)| session).collect();
+        if sessions.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let sessions: Vec<_> = sessions.into_iter().take(MOST_KEYS).cloned().collect();
+        let narrow = [
+            (Field::Kind, vec!["hook_evaluation".to_owned()]),
+            (Field::Session, sessions),
+        ];
+        let mut done = HashSet::new();
+        self.read(log, query, &narrow, |_, seen| {
+            if let Some((used, true)) = seen.hooked_use() {
+                done.insert(used);
+            }
+        })?;
+        Ok(done)
+    }
+
+    fn add_flow(&mut self, seen: &Seen<'_>) {
+        // What is about to leave stands again, with how it ended.
+        if seen.kind == INTENT {
             return;
         }
         for source in seen.sources() {
@@ -393,51 +461,18 @@ impl Count {
         }
     }
 
-    /// Counts a question. Whoever asks a person puts on record that they do, and what is answered. An
-    /// agent that was told to ask reports the use of the tool if its user agreed.
-    fn ask(&mut self, seen: &Seen<'_>) {
-        if let Some((about, answer)) = seen.question() {
-            let known = self.questions.contains_key(about);
-            if known || self.questions.len() < MOST_COUNTED {
-                let kept = self.questions.entry(about.to_owned()).or_default();
-                *kept = kept.or(answer);
-            }
+    fn add_question(&mut self, seen: &Seen<'_>) {
+        let Some((about, answer)) = seen.question() else {
             return;
-        }
-        let used = seen.hooked_use();
-        if let Some((used, true)) = &used
-            && self.done.len() < MOST_KEYS
-        {
-            self.done.insert(used.clone());
-        }
-        let asks = seen.decision == "ask" && seen.effective == "ask";
-        if let Some((used, false)) = used
-            && asks
-            && seen.kind == "hook_evaluation"
-        {
-            let approved = self.done.contains(&used);
-            self.summary.approvals.count(Some(approved));
+        };
+        let known = self.questions.contains_key(about);
+        if known || self.questions.len() < MOST_READ {
+            let kept = self.questions.entry(about.to_owned()).or_default();
+            *kept = kept.or(answer);
         }
     }
 
     fn finish(mut self) -> Summary {
-        let named = sorted(self.servers).into_iter();
-        self.summary.servers = named
-            .map(|(name, total, blocked)| Named {
-                name,
-                total,
-                blocked,
-            })
-            .collect();
-        self.summary.groups = self.group_by.map(|_| {
-            let groups = sorted(self.groups).into_iter();
-            let group = |(key, total, blocked)| Group {
-                key,
-                total,
-                blocked,
-            };
-            groups.map(group).collect()
-        });
         let mut flows: Vec<_> = self.flows.into_iter().collect();
         flows.sort_by(|(one, many), (other, more)| more.cmp(many).then(one.cmp(other)));
         let flow = |(flow, count)| Flow { count, ..flow };
@@ -454,12 +489,16 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| float(part) / float(whole))
 }
 
-fn tally(counts: &mut BTreeMap<String, (u64, u64)>, key: &str, blocked: u64) {
-    let known = counts.len() < MOST_KEYS || counts.contains_key(key);
-    let key = if known { key } else { OTHERS };
-    let (total, stopped) = counts.entry(key.to_owned()).or_default();
-    *total += 1;
-    *stopped += blocked;
+/// Returns a question about those records alone that have one of some values in fields.
+fn narrowed(query: &ActivityQuery, narrow: &[(Field, Vec<String>)]) -> ActivityQuery {
+    let mut query = query.clone();
+    for (field, values) in narrow {
+        match query.wanted.iter_mut().find(|(known, _)| known == field) {
+            Some((_, known)) => known.retain(|one| values.contains(one)),
+            None => query.wanted.push((*field, values.clone())),
+        }
+    }
+    query
 }
 
 /// The largest first.

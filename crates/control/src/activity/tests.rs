@@ -12,7 +12,7 @@ use super::*;
 pub(super) struct Memory(pub(super) Vec<Value>);
 
 /// What a record has in a field.
-fn text<'a>(record: &'a Value, field: Field) -> &'a str {
+fn text(record: &Value, field: Field) -> &str {
     let value = match field {
         Field::Upstream => &record["server_name"],
         Field::Tool => &record["tool_name"],

@@ -11,17 +11,19 @@ use crate::output;
 
 /// Prints the counts.
 pub(super) fn run(global: &Global, asked: &ActivitySummary) -> Result<()> {
-    let mut path = format!("/activity/summary?period={}", encoded(&asked.period));
-    path.push_str(&query(&asked.filter));
-    if let Some(by) = &asked.group_by {
-        path.extend(["&group_by=", &encoded(by)]);
+    let mut path = "/activity/summary?".to_owned();
+    for (name, value) in [("period", &asked.period), ("group_by", &asked.group_by)] {
+        if let Some(value) = value {
+            path.extend([name, "=", &encoded(value), "&"]);
+        }
     }
+    path.push_str(query(&asked.filter).trim_start_matches('&'));
     let summary = request(global, Method::GET, &path, None)?;
     if summary.get("complete") == Some(&Value::Bool(false)) {
         let from = summary.get("counted_from").and_then(Value::as_str);
         let from = from.unwrap_or("its end");
         output::note(&format!(
-            "notice: only the newest records are counted, since {from}"
+            "notice: flows and approvals are counted since {from} only; all else is of the whole stretch"
         ));
     }
     match global.format() {

@@ -9,9 +9,90 @@ fn count(records: Vec<Value>, period: &str, group_by: Option<GroupBy>) -> Summar
     let period = one_of("period", period, &Period::ALL).unwrap();
     let question = Question::of(&[]).unwrap();
     let now = Wall::from_rfc3339("2026-03-05T00:00:00Z").unwrap();
-    let mut count = Count::new(period, group_by, &question, now);
-    count.run(&Memory(records), question).unwrap();
-    count.finish()
+    let stretch = Stretch::of(Some(period), &question.query, now).unwrap();
+    let summing = Summing::new(stretch, group_by);
+    summing.run(&Memory(records), question).unwrap()
+}
+
+/// Regression for #8: a hundred thousand calls after a denial made it vanish.
+#[test]
+fn however_much_came_after_it_what_was_stopped_is_counted() {
+    let at = ("timestamp", json!("2026-03-04T23:30:00Z"));
+    let mut records = vec![record(std::slice::from_ref(&at)); MOST_READ + 1];
+    let stopped = [
+        ("type", json!("policy_decision")),
+        ("status", json!("blocked")),
+        at,
+    ];
+    records.push(record(&stopped));
+    let summary = count(records, "24h", None);
+    let expect = u64::try_from(MOST_READ).unwrap() + 2;
+    assert_eq!((summary.total, summary.blocked), (expect, 1));
+    assert!(summary.complete, "nothing moved and nobody was asked");
+    assert_eq!(summary.counted_from, None);
+}
+
+/// What moved data is read, the newest first, and the summary says how far it got.
+#[test]
+fn flows_that_are_not_told_are_owned_up_to() {
+    let flow = |at: &str| {
+        record(&[
+            ("timestamp", json!(at)),
+            ("flow_type", json!("internal→internal")),
+        ])
+    };
+    let mut records = vec![flow("2026-03-04T23:30:00Z"); MOST_READ];
+    records.push(flow("2026-03-04T22:30:00Z"));
+    let summary = count(records, "24h", None);
+    let expect = u64::try_from(MOST_READ).unwrap() + 1;
+    assert_eq!((summary.total, summary.complete), (expect, false));
+    assert_eq!(
+        summary.counted_from.as_deref(),
+        Some("2026-03-04T23:30:00Z")
+    );
+}
+
+/// Regression for #8: a start was taken for no more than the period that nobody had asked for.
+#[test]
+fn a_start_takes_the_place_of_the_period_and_not_both_are_taken() {
+    let now = Wall::from_rfc3339("2026-03-05T00:00:00Z").unwrap();
+    let stretch = |period: Option<&str>, asked: &[(&str, &str)]| {
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let asked: Vec<_> = asked.iter().map(own).collect();
+        let question = Question::of(&asked).unwrap();
+        let period = period.map(|period| one_of("period", period, &Period::ALL).unwrap());
+        let stretch = Stretch::of(period, &question.query, now);
+        stretch.map_err(|fault| fault.to_string())
+    };
+    let check = |period: Option<&str>, asked: &[(&str, &str)], expect: [&str; 3]| {
+        let found = stretch(period, asked).unwrap();
+        let (from, to) = (found.from.rfc3339(), found.to.rfc3339());
+        assert_eq!([found.name, &from, &to], expect, "{period:?} {asked:?}");
+        let parts = u64::try_from(found.starts().count()).unwrap();
+        assert!(found.part * parts >= found.to.0 - found.from.0, "{asked:?}");
+    };
+    let (day, now) = ("2026-03-04T00:00:00.000Z", "2026-03-05T00:00:00.000Z");
+    check(None, &[], ["24h", day, now]);
+    let hour = "2026-03-04T23:00:00.000Z";
+    check(Some("1h"), &[], ["1h", hour, now]);
+    let week = ("start_time", "2026-02-25");
+    let start = "2026-02-25T00:00:00.000Z";
+    check(None, &[week], ["custom", start, now]);
+    let end = ("end_time", "2026-02-28");
+    let both = ["custom", start, "2026-02-28T23:59:59.999Z"];
+    check(None, &[week, end], both);
+    let day = [
+        "24h",
+        "2026-02-27T23:59:59.999Z",
+        "2026-02-28T23:59:59.999Z",
+    ];
+    check(None, &[end], day);
+    let refused = stretch(Some("24h"), &[week]).unwrap_err();
+    assert!(
+        refused.contains("`period`") && refused.contains("`start_time`"),
+        "{refused}"
+    );
+    assert!(stretch(None, &[("start_time", "2027-01-01")]).is_err());
 }
 
 #[test]
