@@ -3,7 +3,7 @@
 //! A record has no arguments and no answers, so that only those calls can be judged again whose
 //! record says everything that the policy looked at. Whether that is so is tried: under the policy
 //! in force the same decision must come out as on record. What guards, hooks and the quarantine
-//! found stands as it was.
+//! found stands as it was. An override for a tool settles its calls whatever else was looked at.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -34,23 +34,24 @@ const REBUILT: [&str; 8] = [
     "tool_policy",
     "lethal_trifecta",
     "after_denials",
-    // It is made of the others.
-    "risk_score",
+    SCORE,
 ];
-/// Rules of the policy that looked at what is not kept.
-const UNKEPT: [&str; 11] = [
-    "contradiction",
-    "suspicious_endpoint",
-    "likely_collector",
-    "command_external",
-    "secret_to_external",
-    "pii_to_external",
-    "unread_to_external",
-    "reduced_look",
-    "rapid_external_sends",
-    "pii_external_sends",
-    "data_volume",
+/// Rules of the policy that looked at what is not kept, and where they stand.
+const UNKEPT: [(&str, Tier); 11] = [
+    ("contradiction", Tier::Contradiction),
+    ("suspicious_endpoint", Tier::Endpoint),
+    ("likely_collector", Tier::Risk),
+    ("command_external", Tier::SensitiveFlow),
+    ("secret_to_external", Tier::SensitiveFlow),
+    ("pii_to_external", Tier::Risk),
+    ("unread_to_external", Tier::Flow),
+    ("reduced_look", Tier::Flow),
+    ("rapid_external_sends", Tier::Risk),
+    ("pii_external_sends", Tier::Risk),
+    ("data_volume", Tier::Risk),
 ];
+/// The rule that is made of the others.
+const SCORE: &str = "risk_score";
 /// Denials after which the policy is careful.
 const REPEATED: u32 = 3;
 
@@ -92,6 +93,8 @@ struct Judged {
     wanted: Action,
     flow: FlowType,
     sink: Sink,
+    /// Whether an override for the tool speaks.
+    overridden: bool,
 }
 
 #[derive(Deserialize)]
@@ -182,12 +185,14 @@ impl Recorded {
         if read.kind == "hook_evaluation" {
             return Again::Skipped("what an agent does by itself is judged by its arguments");
         }
-        let unkept = |one: &ReadFinding| UNKEPT.contains(&one.rule.as_str());
-        if read.findings.iter().any(unkept) {
+        let after = self.after.judge(&read);
+        if after.overridden {
+            return changed(&read, after.wanted);
+        }
+        if read.findings.iter().any(|one| unkept(&one.rule).is_some()) {
             return Again::Skipped("a rule looked at what is not kept");
         }
         let before = self.before.judge(&read);
-        let after = self.after.judge(&read);
         // Data that stayed on its side is on record only as its direction: that is enough while the
         // destination stays what it was.
         let moved = before.flow != read.flow_type
@@ -195,16 +200,21 @@ impl Recorded {
         if before.wanted != read.decision || moved {
             return Again::Skipped("the record does not say what the decision was made of");
         }
-        let (wanted, after) = (before.wanted, after.wanted);
-        let Some(id) = CallId::parse(&read.id).filter(|_| after != wanted) else {
-            return Again::Same;
-        };
-        Again::Changed {
-            id,
-            tool: format!("{}:{}", read.server_name, read.tool_name),
-            before: wanted,
-            after,
-        }
+        changed(&read, after.wanted)
+    }
+}
+
+/// Compares a decision with the one on record.
+fn changed(read: &Read<'_>, after: Action) -> Again {
+    let before = read.decision;
+    let Some(id) = CallId::parse(&read.id).filter(|_| after != before) else {
+        return Again::Same;
+    };
+    Again::Changed {
+        id,
+        tool: format!("{}:{}", read.server_name, read.tool_name),
+        before,
+        after,
     }
 }
 
@@ -230,13 +240,26 @@ impl Judge {
             }
             findings.extend(judge(&settings.policy, &call, &facts));
         }
+        let overridden = findings.iter().any(|one| one.tier == Tier::Override);
+        if overridden {
+            // An override leaves the score what it was, and not all that it was made of is kept.
+            let scores = read.findings.iter().filter(|one| one.rule == SCORE);
+            findings.extend(scores.map(|one| found(one, Tier::Risk)));
+        }
         let verdict = decide(&settings.policy, &call, &facts, findings);
         Judged {
             wanted: verdict.wanted,
             flow: verdict.flow,
             sink: facts.destination.sink,
+            overridden,
         }
     }
+}
+
+/// The tier of a rule of the policy that looked at what is not kept.
+fn unkept(rule: &str) -> Option<Tier> {
+    let found = UNKEPT.iter().find(|(name, _)| *name == rule);
+    found.map(|(_, tier)| *tier)
 }
 
 /// Tells whether a rule had something to say about a call.
@@ -246,21 +269,25 @@ fn said(read: &Read<'_>, rule: &str) -> bool {
 
 /// What others than the policy found, which stands as it was.
 fn carried(read: &ReadFinding) -> Option<Finding> {
-    let rule = read.rule.as_str();
-    if REBUILT.contains(&rule) {
-        return None;
-    }
-    Some(Finding {
+    let rebuilt = REBUILT.contains(&read.rule.as_str());
+    (!rebuilt).then(|| found(read, tier(read)))
+}
+
+fn found(read: &ReadFinding, tier: Tier) -> Finding {
+    Finding {
         source: read.source,
         severity: read.severity,
         confidence: read.confidence,
         threat: read.threat,
-        ..Finding::new(read.rule.clone(), tier(read), read.wants)
-    })
+        ..Finding::new(read.rule.clone(), tier, read.wants)
+    }
 }
 
 /// The tier of what others found: an operator's orders, hooks by their id, else guards.
 fn tier(read: &ReadFinding) -> Tier {
+    if let Some(tier) = unkept(&read.rule) {
+        return tier;
+    }
     match read.source {
         Source::Operator => Tier::Quarantine,
         Source::Behavioral => Tier::Risk,

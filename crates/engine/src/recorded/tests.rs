@@ -131,3 +131,33 @@ fn what_others_than_the_policy_found_stands() {
     };
     check(&record, allow, "same");
 }
+
+/// Regression for #8: the preview of a rule said that it cannot tell, of the calls that the rule settles.
+#[test]
+fn an_override_settles_whatever_else_was_looked_at() {
+    let found = |rule: &str, wants: &str| {
+        let mut record = leaving();
+        record["decision"] = json!(wants);
+        record["findings"] = json!([{
+            "rule": rule, "source": "flow", "wants": wants, "severity": "high",
+            "confidence": 100, "threat": "data_exfiltration", "reason": "",
+        }]);
+        record
+    };
+    let with = |action: Action| {
+        move |settings: &mut EngineSettings| {
+            let overrides = &mut settings.policy.flow.tool_overrides;
+            overrides.insert("slack:post_message".to_owned(), action);
+        }
+    };
+    let contradiction = found("contradiction", "ask");
+    check(&contradiction, |_| {}, "skipped: a rule looked at");
+    check(&contradiction, with(Action::Deny), "Ask to Deny");
+    check(&contradiction, with(Action::Allow), "Ask to Allow");
+    check(&contradiction, with(Action::Ask), "same");
+    // What is stronger than an override, and what may always tighten, stays.
+    let endpoint = found("suspicious_endpoint", "deny");
+    check(&endpoint, with(Action::Allow), "same");
+    check(&found("data_volume", "ask"), with(Action::Allow), "same");
+    check(&found("risk_score", "ask"), with(Action::Allow), "same");
+}
