@@ -213,6 +213,13 @@ async fn who_comes_too_often_is_told_when_to_come_again() {
     assert_eq!(status, 429);
     let again: u64 = again.unwrap().to_str().unwrap().parse().unwrap();
     assert!((1..=60).contains(&again), "{again}");
+    // Regression for #8: neither somebody else nor an order to stop is turned away for that.
+    let stopped = scene.gateway.home.run(&["stop-calls"]).await;
+    assert!(stopped.status.success(), "{stopped:?}");
+    let (status, said) = owner
+        .post("/api/v1/stops", &json!({ "scope": "upstream:inside" }))
+        .await;
+    assert_eq!(status, 200, "{said}");
 }
 
 #[tokio::test]

@@ -12,11 +12,13 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use http::header::{ETAG, IF_NONE_MATCH, RETRY_AFTER};
 use http::{HeaderValue, Method, StatusCode};
-use mcpproxy_core::{Principal, Tick};
+use mcpproxy_core::{Principal, PrincipalKind, Tick};
 use sha2::{Digest as _, Sha256};
 
+use super::approvals::holds_key;
 use super::failed;
 use crate::gateway::Gateway;
+use crate::serve::Connection;
 use crate::settings::RoutingMode;
 use crate::unjudged::Knock;
 
@@ -32,12 +34,26 @@ pub(crate) struct Pace(Mutex<Counted>);
 #[derive(Debug, Default)]
 struct Counted {
     since: Tick,
-    by: HashMap<Arc<str>, u64>,
+    by: HashMap<Counter, u64>,
+}
+
+/// What requests are counted by: whoever shows a credential is not turned away for what others did
+/// who only reached the socket, such as an agent, and neither is who sits at the dashboard.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Counter {
+    /// Who showed a credential, or none at all.
+    Caller(Arc<str>),
+    /// Who came over the socket without the key.
+    Socket,
+    /// The pages for browsers.
+    Pages,
+    /// Everybody beyond those that are counted apart.
+    Others,
 }
 
 impl Pace {
     /// Counts a request; returns how long to wait where there were too many.
-    fn count(&self, who: &Arc<str>, most: u64, now: Tick) -> Result<(), Duration> {
+    fn count(&self, who: Counter, most: u64, now: Tick) -> Result<(), Duration> {
         let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if counted.since.until(now) >= WINDOW {
             *counted = Counted {
@@ -45,8 +61,8 @@ impl Pace {
                 by: HashMap::new(),
             };
         }
-        let known = counted.by.len() < MOST || counted.by.contains_key(who);
-        let who = if known { Arc::clone(who) } else { "".into() };
+        let known = counted.by.len() < MOST || counted.by.contains_key(&who);
+        let who = if known { who } else { Counter::Others };
         let count = counted.by.entry(who).or_default();
         *count += 1;
         if most == 0 || *count <= most {
@@ -56,17 +72,17 @@ impl Pace {
     }
 }
 
-/// Turns those away who come too often. What agents' hooks ask is not counted: an agent that is
-/// made to ask much must not thereby escape its answers.
+/// Turns those away who come too often.
 pub(super) async fn pace(
     AxumState(gateway): AxumState<Arc<Gateway>>,
     Extension(who): Extension<Principal>,
     request: Request,
     next: Next,
 ) -> Response {
-    if request.uri().path() != "/api/v1/hooks/evaluate" {
+    if !is_urgent(&request) {
         let most = gateway.active().settings.limits.api_requests_per_minute;
-        if let Err(wait) = gateway.pace.count(&who.name, most, gateway.clock.tick()) {
+        let counter = counter(&gateway, &who, &request);
+        if let Err(wait) = gateway.pace.count(counter, most, gateway.clock.tick()) {
             if is_call(&request) {
                 let key = Gateway::credential_key(&who, Some("rest"));
                 let knock = Knock::new(&gateway, &who, RoutingMode::Call).over_rest(key);
@@ -76,6 +92,25 @@ pub(super) async fn pace(
         }
     }
     next.run(request).await
+}
+
+/// Tells whether a request is never turned away. An agent that is made to ask its hook much must not
+/// thereby escape the answers, and whoever floods the gateway must not keep a person from stopping it.
+fn is_urgent(request: &Request) -> bool {
+    let path = request.uri().path();
+    let order = path == "/api/v1/stops" || path.starts_with("/api/v1/approvals/");
+    path == "/api/v1/hooks/evaluate" || (order && request.method() == Method::POST)
+}
+
+fn counter(gateway: &Gateway, who: &Principal, request: &Request) -> Counter {
+    let Some(connection) = request.extensions().get::<Connection>() else {
+        return Counter::Pages;
+    };
+    let over_socket = connection.remote.is_none();
+    if over_socket && who.kind == PrincipalKind::Owner && !holds_key(gateway, request.headers()) {
+        return Counter::Socket;
+    }
+    Counter::Caller(Arc::clone(&who.name))
 }
 
 /// Tells whether a request is a call: its address says so.
@@ -143,7 +178,7 @@ mod tests {
         let pace = Pace::default();
         let at = |seconds| Tick(Duration::from_secs(seconds));
         let check = |who: &str, now: u64, expect: Option<u64>| {
-            let counted = pace.count(&who.into(), 2, at(now));
+            let counted = pace.count(Counter::Caller(who.into()), 2, at(now));
             assert_eq!(
                 counted.err().map(|wait| wait.as_secs()),
                 expect,
@@ -155,8 +190,35 @@ mod tests {
         check("a", 102, Some(58));
         check("b", 103, None);
         check("a", 160, None);
-        let none = pace.count(&"a".into(), 0, at(160));
+        let none = pace.count(Counter::Caller("a".into()), 0, at(160));
         assert_eq!(none, Ok(()));
+    }
+
+    #[test]
+    fn beyond_the_bound_the_others_share_one_count() {
+        let pace = Pace::default();
+        let count = |who: usize| {
+            let who = Counter::Caller(who.to_string().into());
+            pace.count(who, 1, Tick(Duration::ZERO))
+        };
+        assert!((0..MOST).all(|who| count(who).is_ok()));
+        assert!(count(MOST).is_ok());
+        assert!(count(MOST + 1).is_err());
+    }
+
+    #[test]
+    fn orders_and_what_hooks_ask_are_urgent() {
+        let check = |method: Method, path: &str, expect: bool| {
+            let request = Request::builder().method(method).uri(path);
+            let request = request.body(Body::empty()).unwrap();
+            assert_eq!(is_urgent(&request), expect, "{path}");
+        };
+        check(Method::POST, "/api/v1/hooks/evaluate", true);
+        check(Method::POST, "/api/v1/stops", true);
+        check(Method::POST, "/api/v1/approvals/01K", true);
+        check(Method::GET, "/api/v1/approvals", false);
+        check(Method::GET, "/api/v1/stops", false);
+        check(Method::POST, "/api/v1/tools/call", false);
     }
 
     #[test]
