@@ -51,6 +51,16 @@ impl Arrived {
         })
     }
 
+    /// Takes note of a request that is answered under an id of the gateway's own.
+    pub(crate) fn under(gateway: &Gateway, id: &str) -> Arc<Self> {
+        Arc::new(Self {
+            given: Some(id.into()),
+            first: gateway.call_id(),
+            taken: AtomicBool::new(false),
+            request: None,
+        })
+    }
+
     /// Returns the id for the answer's header.
     pub fn header(&self) -> Option<HeaderValue> {
         match &self.given {

@@ -356,9 +356,14 @@ fn envelope(status: StatusCode, body: String, id: &str) -> Response {
 }
 
 fn done(data: impl Into<Value>) -> Response {
-    let (id, data) = (request_id(), data.into().to_string());
+    done_under(&request_id(), data)
+}
+
+/// Answers under an id that is known already, since it is on record.
+fn done_under(id: &str, data: impl Into<Value>) -> Response {
+    let data = data.into().to_string();
     let body = format!(r#"{{"success":true,"data":{data},"request_id":"{id}"}}"#);
-    let mut response = envelope(StatusCode::OK, body, &id);
+    let mut response = envelope(StatusCode::OK, body, id);
     if let Some(tag) = layers::tag(&data) {
         response.headers_mut().insert(ETAG, tag);
     }
@@ -366,12 +371,15 @@ fn done(data: impl Into<Value>) -> Response {
 }
 
 pub(crate) fn failed(status: StatusCode, message: &str, hint: Option<&str>) -> Response {
-    let id = request_id();
+    failed_under(&request_id(), status, message, hint)
+}
+
+fn failed_under(id: &str, status: StatusCode, message: &str, hint: Option<&str>) -> Response {
     let mut body = json!({ "success": false, "error": message, "request_id": id });
     if let (Some(hint), Some(body)) = (hint, body.as_object_mut()) {
         body.insert("hint".into(), json!(hint));
     }
-    envelope(status, body.to_string(), &id)
+    envelope(status, body.to_string(), id)
 }
 
 fn refused(refused: &Refused) -> Response {

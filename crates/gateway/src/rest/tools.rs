@@ -14,7 +14,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::taken::{Asked, Body};
-use super::{Shared, Who, done, failed, only_owner};
+use super::{Shared, Who, done, done_under, failed, failed_under, only_owner, request_id};
+use crate::arrived::Arrived;
 use crate::downstream::{Downstream, Reply, Way};
 use crate::gateway::Gateway;
 use crate::router;
@@ -138,10 +139,12 @@ pub(super) async fn call_tool(
         version: LEGACY_LATEST.to_owned(),
         ..Greeting::default()
     });
+    let id = request_id();
     let downstream = Downstream {
         connection: None,
         linked: None,
-        arrived: None,
+        // The caller finds its record by the id that it is answered with.
+        arrived: Some(Arrived::under(&gateway, &id)),
         judged: Judged::default(),
         who: who.0,
         door: Door::Api,
@@ -157,15 +160,16 @@ pub(super) async fn call_tool(
         if let Reply::Final(message, ..) = reply {
             let answer: Value = serde_json::from_slice(&message).unwrap_or_default();
             return match (answer.get("result"), answer.get("error")) {
-                (Some(result), _) => done(result.clone()),
+                (Some(result), _) => done_under(&id, result.clone()),
                 (None, error) => {
                     let message = error.and_then(|error| error.get("message"));
                     let message = message.and_then(Value::as_str).unwrap_or("the call failed");
                     let code = error.and_then(|error| error.get("code")?.as_i64());
-                    failed(status_of(code), message, None)
+                    failed_under(&id, status_of(code), message, None)
                 }
             };
         }
     }
-    failed(StatusCode::INTERNAL_SERVER_ERROR, "the call was lost", None)
+    let lost = StatusCode::INTERNAL_SERVER_ERROR;
+    failed_under(&id, lost, "the call was lost", None)
 }
