@@ -48,6 +48,7 @@ use crate::exit::{bad_input, failed};
 use crate::logins::logins;
 use crate::output;
 
+pub(crate) use self::live::{check_addresses, reach as reach_live};
 pub(crate) use mcpproxy_front::SOCKET;
 
 /// How often the configuration files are looked at.

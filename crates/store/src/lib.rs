@@ -41,5 +41,15 @@ pub use sink::{NoSink, Options, Sink};
 pub use sqlite::{Reader, SqliteBaselines};
 pub use verify::{Flaw, Verified};
 
+/// Says what is wrong with the address of a PostgreSQL database, if anything; nothing is connected to.
+pub fn check_database(url: &str) -> Result<(), Error> {
+    postgres::Postgres::at(url).map(drop)
+}
+
+/// Connects to a PostgreSQL database and changes nothing there. Not from within a runtime.
+pub fn reach_database(url: &str) -> Result<(), Error> {
+    postgres::Postgres::at(url)?.reach()
+}
+
 /// The name of the database in the data folder.
 pub const FILE: &str = "activity.db";

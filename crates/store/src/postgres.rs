@@ -43,6 +43,11 @@ impl Postgres {
         let address = Address::parse(url)?;
         Ok(Self { address })
     }
+
+    /// Connects once, and changes nothing.
+    pub(crate) fn reach(&self) -> Result<(), Error> {
+        Connection::reach(&self.address).map(drop)
+    }
 }
 
 impl Database for Postgres {

@@ -55,6 +55,12 @@ impl Redis {
         })
     }
 
+    /// Says what is wrong with the address or the key, if anything; nothing is connected to.
+    pub fn check(options: &LiveOptions) -> Result<(), Error> {
+        Address::parse(options.url.expose())?;
+        Seal::new(options.key.expose()).map(drop)
+    }
+
     /// Waits until it is connected, or says why it is not.
     pub async fn connected(&self, patience: Duration) -> Result<(), Error> {
         let told = |why: String| Error::Connect {

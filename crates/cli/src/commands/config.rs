@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::args::{Config, Format, Global};
-use crate::daemon::{access, configuration, flags};
+use crate::daemon::{access, check_addresses, configuration, flags};
 use crate::exit::{Exit, Failed, bad_input};
 use crate::output;
 
@@ -23,6 +23,7 @@ pub(crate) fn run(global: &Global, command: &Config) -> Result<Exit> {
                 fault
             })?;
             let checked = access::checked(&loaded).map_err(|why| bad_input(why, None))?;
+            check_addresses(&loaded).map_err(|why| bad_input(why, None))?;
             for line in checked.into_iter().flat_map(|checked| checked.strange) {
                 output::note(&format!("notice: {line}"));
             }

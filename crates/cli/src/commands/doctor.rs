@@ -8,6 +8,7 @@ mod folder;
 mod gateway;
 mod hooks;
 mod programs;
+mod stores;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -41,6 +42,7 @@ pub(crate) fn run(global: &Global) -> Result<Exit> {
         status = answered.status;
         checks.extend(answered.checks);
         if let (Ok(loaded), false) = (&loaded, running) {
+            checks.extend(stores::checks(loaded));
             checks.extend(programs::checks(loaded));
         }
     }

@@ -19,13 +19,36 @@ pub(super) async fn store(loaded: &Loaded) -> Result<Option<Arc<dyn LiveStore>>>
     let Some(settings) = &loaded.config.gateway.live else {
         return Ok(None);
     };
-    let redis = Redis::open(&LiveOptions {
+    let redis = Redis::open(&options(settings))?;
+    redis.connected(START).await?;
+    Ok(Some(Arc::new(redis)))
+}
+
+/// Reads the addresses of what the configuration wants to connect to, by the code that connects;
+/// says what is wrong with the first that cannot be read. Nothing is connected to.
+pub(crate) fn check_addresses(loaded: &Loaded) -> Result<(), String> {
+    let told = |key: &str, fault: mcpproxy_store::Error| format!("`{key}`: {fault}");
+    let gateway = &loaded.config.gateway;
+    if let Some(url) = &gateway.store {
+        mcpproxy_store::check_database(url.expose()).map_err(|fault| told("store", fault))?;
+    }
+    if let Some(live) = &gateway.live {
+        Redis::check(&options(live)).map_err(|fault| told("live", fault))?;
+    }
+    Ok(())
+}
+
+/// Connects once to the store for live state, as a gateway does at its start.
+pub(crate) async fn reach(settings: &LiveSettings) -> Result<(), mcpproxy_store::Error> {
+    Redis::open(&options(settings))?.connected(START).await
+}
+
+fn options(settings: &LiveSettings) -> LiveOptions {
+    LiveOptions {
         url: settings.url.clone(),
         key: settings.key.clone(),
         patience: settings.timeout.into(),
-    })?;
-    redis.connected(START).await?;
-    Ok(Some(Arc::new(redis)))
+    }
 }
 
 /// Has an engine share what it follows.

@@ -156,6 +156,49 @@ async fn a_bad_configuration_is_explained() {
     ");
 }
 
+/// Regression for #8: the gateway refused at its start what the check had found fine.
+#[tokio::test]
+async fn addresses_of_databases_are_read_by_the_check() {
+    let check = async |config: &str, expect: &str| {
+        let said = screen(&written(config), &["config", "check"]).await;
+        let expect = format!("$ mcpproxy config check\n--- stderr\nerror: {expect}\n--- exit 3");
+        assert_eq!(said, expect);
+    };
+    check(
+        "store: postgres://logger:pass@word@127.0.0.1:port/log\n",
+        "`store`: the address of the store is wrong: invalid value for option `port`",
+    )
+    .await;
+    check(
+        "store: postgres://logger:secret@127.0.0.1/log?sslmode=maybe\n",
+        "`store`: the address of the store is wrong: `sslmode` is `maybe`",
+    )
+    .await;
+    let key = "0123456789abcdef0123456789abcdef";
+    check(
+        &format!("live: {{ url: \"redis://127.0.0.1:1/zero\", key: {key} }}\n"),
+        "`live`: the address of the store is wrong: invalid client config",
+    )
+    .await;
+}
+
+/// Regression for #8: a database that nobody reaches was seen only when the gateway did not start.
+#[tokio::test]
+async fn databases_that_do_not_answer_are_found_by_the_doctor() {
+    let key = "0123456789abcdef0123456789abcdef";
+    let home = written(&format!(
+        "store: postgres://logger:hidden@127.0.0.1:9/log\n\
+         live: {{ url: \"redis://:hidden@127.0.0.1:9/0\", key: {key}, timeout: 200ms }}\n"
+    ));
+    let found = home.run(&["doctor"]).await;
+    let said = String::from_utf8_lossy(&found.stdout).into_owned();
+    for part in ["the activity log: cannot use", "live state: cannot use"] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert!(!said.contains("hidden"), "{said}");
+    assert_eq!(found.status.code(), Some(1), "{said}");
+}
+
 #[tokio::test]
 async fn a_good_configuration_is_shown_with_its_origins() {
     let home = written("routing_mode: all\nmcpServers:\n  files:\n    command: mcp-files\n");

@@ -109,7 +109,8 @@ pub(super) async fn diagnostics(AxumState(gateway): Shared, who: Who) -> Respons
         problems.push(json!({ "area": "configuration", "problem": problem }));
     }
     if let Some(problem) = gateway.engine.record_problem() {
-        problems.push(json!({ "area": "activity log", "problem": problem }));
+        let hint = "see to it that there is room, and that the database answers";
+        problems.push(json!({ "area": "activity log", "problem": problem, "hint": hint }));
     }
     if let Some(problem) = gateway.engine.live_problem() {
         let hint = "see to it that Redis answers at `live.url`";

@@ -50,25 +50,35 @@ impl std::fmt::Debug for Connection {
     }
 }
 
+/// Says why a database cannot be used, without its password.
+fn told(address: &Address, fault: &Fault) -> Error {
+    Error::Connect {
+        name: address.name().to_owned(),
+        why: fault.to_string(),
+    }
+}
+
 impl Connection {
     /// Connects, and brings the database to the present form. Not from within a runtime.
     pub(super) fn open(address: &Address) -> Result<Self, Error> {
-        let told = |fault: Fault| Error::Connect {
-            name: address.name().to_owned(),
-            why: fault.to_string(),
-        };
+        let mut connection = Self::reach(address)?;
+        schema::migrate(&mut connection, address.name())?;
+        let set = connection.batch(SETTINGS);
+        set.map_err(|fault| told(address, &fault))?;
+        Ok(connection)
+    }
+
+    /// Connects and changes nothing. Not from within a runtime.
+    pub(super) fn reach(address: &Address) -> Result<Self, Error> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Error::Thread)?;
-        let client = runtime.block_on(connect(address)).map_err(told)?;
-        let mut connection = Self {
-            client,
+        let client = runtime.block_on(connect(address));
+        Ok(Self {
+            client: client.map_err(|fault| told(address, &fault))?,
             prepared: HashMap::new(),
             is_late: false,
             runtime,
-        };
-        schema::migrate(&mut connection, address.name())?;
-        connection.batch(SETTINGS).map_err(told)?;
-        Ok(connection)
+        })
     }
 
     /// Tells whether it cannot be used any more.

@@ -14,6 +14,8 @@ use crate::commands::client;
 
 const AREA: &str = "Gateway";
 const UPSTREAMS: &str = "Upstreams";
+/// What the gateway names beside its upstreams.
+const OWN: [&str; 2] = ["activity log", "live state"];
 /// How long the gateway may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -140,16 +142,27 @@ fn upstreams(status: &Value, diagnostics: &Value) -> Vec<Check> {
         if area == "configuration" {
             continue;
         }
-        let message = format!("`{area}`: {what}");
-        let hint = format!("run `{}`", text("hint").unwrap_or("mcpproxy upstream list"));
-        // One that is down cannot be used; of one that is up, only some of its tools cannot.
-        checks.push(if what.starts_with("down") {
-            Check::fail(UPSTREAMS, message, &hint)
-        } else {
-            Check::warn(UPSTREAMS, message, &hint)
-        });
+        checks.push(problem_of(area, what, text("hint")));
     }
     checks
+}
+
+/// Says what is wrong with an upstream, or with what the gateway writes to.
+fn problem_of(area: &str, what: &str, hint: Option<&str>) -> Check {
+    let hint = match hint.unwrap_or("mcpproxy upstream list") {
+        command if command.starts_with("mcpproxy ") => format!("run `{command}`"),
+        words => words.to_owned(),
+    };
+    if OWN.contains(&area) {
+        return Check::fail(AREA, format!("{area}: {what}"), &hint);
+    }
+    let message = format!("`{area}`: {what}");
+    // One that is down cannot be used; of one that is up, only some of its tools cannot.
+    if what.starts_with("down") {
+        Check::fail(UPSTREAMS, message, &hint)
+    } else {
+        Check::warn(UPSTREAMS, message, &hint)
+    }
 }
 
 /// Says until when upstreams are logged in to. One that needs a login is down, and said so below.
