@@ -1,8 +1,10 @@
 //! `cargo xtask dist`: the programs for release, laid out by what calls really run through.
 //!
 //! A call goes once through much code and through little of it often, so that most of its time is
-//! code that has to be fetched. Counts of a real load tell the compiler what belongs together and
-//! what is never run. Three steps: programs that count, the load, and the programs themselves.
+//! code that has to be fetched. BOLT, of LLVM, lays a linked program out anew by counts of a real
+//! load: what runs together stands together, and what is never run is out of the way. Four steps: the
+//! programs, one that counts, the load, and the layout. Counts for the compiler (`-Cprofile-use`) take a
+//! second build of everything and gave less.
 
 use std::env;
 use std::fs;
@@ -23,9 +25,23 @@ use crate::process::{Guarded, free_address};
 use crate::workspace;
 
 /// What a user gets.
-const PROGRAMS: [&str; 3] = [FRONT, "mcpproxy-rest", "assay"];
+const PROGRAMS: [&str; 3] = [FRONT, REST, "assay"];
 /// The one that agents' hooks start.
 const FRONT: &str = "mcpproxy";
+/// The one that calls go through.
+const REST: &str = "mcpproxy-rest";
+/// What leaves in a program the places that change when its parts are moved.
+const MOVABLE: &str = "-Clink-arg=-Wl,--emit-relocs";
+/// How the parts are put in order. Functions written in assembler are left as they are.
+const LAYOUT: [&str; 7] = [
+    "-reorder-blocks=ext-tsp",
+    "-reorder-functions=cdsort",
+    "-split-functions",
+    "-split-all-cold",
+    "-split-eh",
+    "-icf=1",
+    "-skip-funcs=ring_core_.*",
+];
 /// What links it as one file.
 const STATIC: &str = "-Ctarget-feature=+crt-static";
 /// Lengths of the texts that are echoed, and over how many connections at once.
@@ -39,47 +55,117 @@ const LONGEST: usize = 4000;
 #[derive(Debug, PartialEq, Eq)]
 struct Compiler {
     host: String,
-    /// The major version of LLVM; counts are read only by a tool of the same.
+    /// The major version of LLVM.
     llvm: String,
 }
 
-/// Builds, counts, builds again, and says where the programs are.
+/// The tools that lay a program out.
+struct Bolt {
+    bolt: PathBuf,
+    merge: PathBuf,
+}
+
+/// Builds, counts, lays out, and says where the programs are.
 pub(crate) fn run() -> Result<Outcome> {
     let root = workspace::root()?;
     let compiler = compiler()?;
-    let merge = merger(&compiler)?;
+    let bolt = Bolt::find(&compiler)?;
     let folder = workspace::metadata(&root)?.target_directory.join("dist");
-    let counts = folder.join("counts");
-    if counts.exists() {
-        fs::remove_dir_all(&counts)
-            .with_context(|| format!("cannot clear {}", counts.display()))?;
-    }
-    fs::create_dir_all(&counts).with_context(|| format!("cannot create {}", counts.display()))?;
+    let counting = emptied(&folder.join("counting"))?;
 
-    println!("1 of 3: building programs that count what they run ...");
-    let flag = format!("-Cprofile-generate={}", counts.display());
-    let counting = build(&root, &folder, &compiler, &flag)?;
-    println!("2 of 3: calls of an echo, over HTTP and over stdio ...");
+    println!("1 of 4: building the programs ...");
+    let built = build(&root, &folder, &compiler)?;
+    link_front(&root, &folder, &compiler)?;
+    println!("2 of 4: making one that counts what it runs ...");
+    copy(&built.join(FRONT), &counting.join(FRONT))?;
+    bolt.count(&built.join(REST), &counting)?;
+    println!("3 of 4: calls of an echo, over HTTP and over stdio ...");
     train(&root, &counting)?;
-    let merged = folder.join("calls.profdata");
-    let mut command = Command::new(&merge);
-    command.arg("merge").arg("-o").arg(&merged).arg(&counts);
-    succeed(&mut command, "llvm-profdata")?;
-    println!("3 of 3: building the programs by these counts ...");
-    let flag = format!("-Cprofile-use={}", merged.display());
-    let built = build(&root, &folder, &compiler, &flag)?;
-    link_front(&root, &folder, &compiler, &flag)?;
-    for program in PROGRAMS {
-        let (from, to) = (built.join(program), folder.join(program));
-        fs::copy(&from, &to).with_context(|| format!("cannot copy {}", from.display()))?;
+    println!("4 of 4: laying it out by these counts ...");
+    bolt.lay_out(&built.join(REST), &counting, &folder.join(REST))?;
+    for program in PROGRAMS.into_iter().filter(|name| *name != REST) {
+        copy(&built.join(program), &folder.join(program))?;
     }
     println!("{} are in {}", PROGRAMS.join(", "), folder.display());
     Ok(Outcome::Clean)
 }
 
-/// Compiles the programs with one more flag and returns the folder that they are in.
-fn build(root: &Path, folder: &Path, compiler: &Compiler, flag: &str) -> Result<PathBuf> {
-    let mut command = compile(root, folder, compiler, flag, "build");
+impl Bolt {
+    /// Finds the tools: those of the compiler's version, or any.
+    fn find(compiler: &Compiler) -> Result<Self> {
+        let Compiler { llvm, .. } = compiler;
+        let versions = [format!("-{llvm}"), String::new()];
+        let found = versions.iter().find(|version| {
+            let mut tool = Command::new(format!("llvm-bolt{version}"));
+            tool.arg("--version").output().is_ok()
+        });
+        let version = found.with_context(|| {
+            format!(
+                "no `llvm-bolt` to lay programs out with (Debian: `apt-get install bolt-{llvm}`)"
+            )
+        })?;
+        Ok(Self {
+            bolt: format!("llvm-bolt{version}").into(),
+            merge: format!("merge-fdata{version}").into(),
+        })
+    }
+
+    /// Makes a program that leaves its counts in `counting` when it ends.
+    fn count(&self, program: &Path, counting: &Path) -> Result<()> {
+        let file = counting.join("of");
+        let mut command = Command::new(&self.bolt);
+        command
+            .arg(program)
+            .arg("-instrument")
+            .arg(format!("-instrumentation-file={}", file.display()))
+            .arg("-instrumentation-file-append-pid")
+            .arg("-o")
+            .arg(counting.join(REST));
+        quietly(&mut command, "llvm-bolt")
+    }
+
+    /// Lays a program out by the counts that are in `counting`.
+    fn lay_out(&self, program: &Path, counting: &Path, to: &Path) -> Result<()> {
+        let files = fs::read_dir(counting).context("cannot list the counts")?;
+        let files: Vec<_> = files.filter_map(|file| Some(file.ok()?.path())).collect();
+        let counts = files
+            .iter()
+            .filter(|path| path.extension().is_some_and(|end| end == "fdata"));
+        let merged = counting.join("all");
+        let output = Command::new(&self.merge).args(counts).output();
+        let output = output.context("cannot run merge-fdata")?;
+        if !output.status.success() || output.stdout.is_empty() {
+            bail!("merge-fdata found no counts: {}", output.status);
+        }
+        fs::write(&merged, output.stdout).context("cannot write the counts")?;
+        let mut command = Command::new(&self.bolt);
+        command
+            .arg(program)
+            .arg(format!("-data={}", merged.display()))
+            .args(LAYOUT)
+            .arg("-o")
+            .arg(to);
+        quietly(&mut command, "llvm-bolt")
+    }
+}
+
+/// Makes a folder with nothing in it.
+fn emptied(folder: &Path) -> Result<PathBuf> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("cannot clear {}", folder.display()))?;
+    }
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    Ok(folder.to_owned())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::copy(from, to).with_context(|| format!("cannot copy {}", from.display()))?;
+    Ok(())
+}
+
+/// Compiles the programs such that they can be laid out, and returns the folder that they are in.
+fn build(root: &Path, folder: &Path, compiler: &Compiler) -> Result<PathBuf> {
+    let mut command = compile(root, folder, compiler, "build");
     command
         .args(["--package", "assay"])
         .args(PROGRAMS.iter().flat_map(|name| ["--bin", name]));
@@ -89,8 +175,8 @@ fn build(root: &Path, folder: &Path, compiler: &Compiler, flag: &str) -> Result<
 
 /// Links the program in front again, as one file: an agent starts it at every use of a tool, and
 /// finding and fixing up libraries takes as long as all that it does.
-fn link_front(root: &Path, folder: &Path, compiler: &Compiler, flag: &str) -> Result<()> {
-    let mut command = compile(root, folder, compiler, flag, "rustc");
+fn link_front(root: &Path, folder: &Path, compiler: &Compiler) -> Result<()> {
+    let mut command = compile(root, folder, compiler, "rustc");
     command.args(["--bin", FRONT, "--", STATIC]);
     succeed(&mut command, "cargo rustc")
 }
@@ -106,18 +192,18 @@ pub(crate) fn link_plain_front() -> Result<()> {
 
 /// Begins a command of cargo. The packages are named, since `rustc` takes only one and what it finds
 /// compiled must be what it would compile.
-fn compile(root: &Path, folder: &Path, compiler: &Compiler, flag: &str, verb: &str) -> Command {
+fn compile(root: &Path, folder: &Path, compiler: &Compiler, verb: &str) -> Command {
     let mut command = workspace::cargo(root);
     // With a target named, build scripts and macros are compiled without the flag.
     command
         .args([verb, "--quiet", "--release", "--package", "mcpproxy"])
         .args(["--target", &compiler.host])
         .env("CARGO_TARGET_DIR", folder.join("build"))
-        .env("CARGO_ENCODED_RUSTFLAGS", flag);
+        .env("CARGO_ENCODED_RUSTFLAGS", MOVABLE);
     command
 }
 
-/// Runs what is counted; every process leaves its counts in the folder that it was compiled with.
+/// Runs what is counted; every process leaves its counts when it ends.
 fn train(root: &Path, programs: &Path) -> Result<()> {
     let program = programs.join("mcpproxy");
     let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
@@ -206,25 +292,15 @@ fn read_compiler(text: &str) -> Option<Compiler> {
     })
 }
 
-/// Finds the tool that adds counts up: the compiler's own, or the system's of the same version.
-fn merger(compiler: &Compiler) -> Result<PathBuf> {
-    let output = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
-        .args(["--print", "target-libdir"])
-        .output()
-        .context("cannot run rustc")?;
-    let libraries = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
-    let beside = libraries.with_file_name("bin").join("llvm-profdata");
-    let Compiler { llvm, .. } = compiler;
-    let named = format!("llvm-profdata-{llvm}");
-    [beside, named.clone().into()]
-        .into_iter()
-        .find(|tool| Command::new(tool).arg("--version").output().is_ok())
-        .with_context(|| {
-            format!(
-                "no tool of LLVM {llvm} to add counts up: `rustup component add llvm-tools`, or \
-                 install `{named}` (Debian: `apt-get install llvm-{llvm}`)"
-            )
-        })
+/// Runs a tool that says much; what it said is shown where it failed.
+fn quietly(command: &mut Command, name: &str) -> Result<()> {
+    let output = command.output();
+    let output = output.with_context(|| format!("cannot run {name}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        bail!("{name} ended with {}: {said}", output.status);
+    }
+    Ok(())
 }
 
 fn succeed(command: &mut Command, name: &str) -> Result<()> {
