@@ -124,15 +124,17 @@ pub(crate) struct Redact {
 #[derive(Debug, Default)]
 pub(crate) struct Due {
     pub(crate) redactions: Vec<Redaction>,
-    /// Where to look on; nothing where no more is old enough.
+    /// Where to look on; nothing where the first is not old enough, or there is none.
     pub(crate) next: Option<i64>,
+    /// What comes next is not old enough yet.
+    pub(crate) is_young: bool,
 }
 
 impl Due {
     /// Looks at a record; tells whether the next may be old enough, too.
     pub(crate) fn look(&mut self, place: i64, row: &Row<'_>, limit: Wall) -> bool {
         if row.columns.wall() >= limit {
-            self.next = None;
+            self.is_young = true;
             return false;
         }
         self.redactions.extend(row.redact(place));

@@ -193,13 +193,17 @@ impl<D: Database> Upkeep<D> {
         let mut from = self.marks.redacted.max(first);
         while self.has_room() {
             let due = house.due(from, limit)?;
-            let next = due.next;
+            let (next, is_young) = (due.next, due.is_young);
             if let Some(redact) = self.accounted(house, due)? {
                 self.queue.ask(Chore::Redact(redact));
             }
             match next {
                 Some(next) => from = next,
                 None => break,
+            }
+            // What was looked at is not looked at again before the writer has done it, and signed twice.
+            if is_young {
+                break;
             }
         }
         self.marks.redacted = from;
