@@ -16,6 +16,8 @@ use mcpproxy_testkit::{FixedClock, WordSigner};
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// What is said of a statement that nobody signed so.
+const FORGED: &str = "the signature is not genuine";
 const DAY: Duration = Duration::from_hours(24);
 
 struct Log {
@@ -456,7 +458,9 @@ async fn words_that_the_log_did_not_drop_are_missed() {
     log.sink.flush().await.unwrap();
     let check = |redacted: u64, unaccounted: u64, expect: &[&str]| {
         let found = log.reader().verify(&WordSigner("ours")).unwrap();
-        let told: Vec<_> = found.flaws.iter().map(|flaw| flaw.what).collect();
+        let mut told: Vec<_> = found.flaws.iter().map(|flaw| flaw.what).collect();
+        // What is due may be signed more than once where upkeep is rung again meanwhile.
+        told.dedup_by(|one, other| one == other && *one == FORGED);
         assert_eq!(told, expect);
         assert_eq!((found.redacted, found.unaccounted), (redacted, unaccounted));
         assert_eq!(found.is_sound(), expect.is_empty());
@@ -468,8 +472,7 @@ async fn words_that_the_log_did_not_drop_are_missed() {
     let sql = "UPDATE redaction SET last = 10000, \
                records = CAST(x'0000000000002710' || substr(records, 9) AS BLOB)";
     tamper(&log.path(), sql);
-    let forged = "the signature is not genuine";
-    check(2, 2, &[forged, suite::TAKEN, suite::TAKEN]);
+    check(2, 2, &[FORGED, suite::TAKEN, suite::TAKEN]);
     tamper(&log.path(), "DROP TABLE redaction");
     check(2, 2, &[suite::TAKEN, suite::TAKEN]);
 }
