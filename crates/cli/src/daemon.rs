@@ -6,7 +6,7 @@ pub(crate) mod activity;
 mod alerts;
 mod changes;
 mod families;
-mod live;
+pub(crate) mod live;
 pub(crate) mod pipeline;
 mod receipts;
 mod telemetry;
@@ -48,7 +48,6 @@ use crate::exit::{bad_input, failed};
 use crate::logins::logins;
 use crate::output;
 
-pub(crate) use self::live::{check_addresses, reach as reach_live};
 pub(crate) use mcpproxy_front::SOCKET;
 
 /// How often the configuration files are looked at.

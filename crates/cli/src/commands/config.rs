@@ -1,10 +1,11 @@
 //! `config`: checking and showing the configuration.
 
 use anyhow::Result;
+use mcpproxy_config::Loaded;
 use serde_json::{Value, json};
 
 use crate::args::{Config, Format, Global};
-use crate::daemon::{access, check_addresses, configuration, flags};
+use crate::daemon::{access, configuration, flags, live};
 use crate::exit::{Exit, Failed, bad_input};
 use crate::output;
 
@@ -23,7 +24,7 @@ pub(crate) fn run(global: &Global, command: &Config) -> Result<Exit> {
                 fault
             })?;
             let checked = access::checked(&loaded).map_err(|why| bad_input(why, None))?;
-            check_addresses(&loaded).map_err(|why| bad_input(why, None))?;
+            addresses(&loaded).map_err(|why| bad_input(why, None))?;
             for line in checked.into_iter().flat_map(|checked| checked.strange) {
                 output::note(&format!("notice: {line}"));
             }
@@ -56,4 +57,18 @@ pub(crate) fn run(global: &Global, command: &Config) -> Result<Exit> {
         }
     }
     Ok(Exit::Fine)
+}
+
+/// Reads the addresses of databases by the code that connects to them; says what is wrong with the first
+/// that cannot be read.
+fn addresses(loaded: &Loaded) -> Result<(), String> {
+    let told = |key: &str, fault: mcpproxy_store::Error| format!("`{key}`: {fault}");
+    let gateway = &loaded.config.gateway;
+    if let Some(url) = &gateway.store {
+        mcpproxy_store::check_database(url.expose()).map_err(|fault| told("store", fault))?;
+    }
+    if let Some(settings) = &gateway.live {
+        live::check(settings).map_err(|fault| told("live", fault))?;
+    }
+    Ok(())
 }

@@ -8,7 +8,7 @@ use mcpproxy_config::Loaded;
 use mcpproxy_core::{Id128, LiveStore};
 use mcpproxy_engine::{Engine, OnLoss};
 use mcpproxy_gateway::settings::{LiveSettings, OnLoss as Told};
-use mcpproxy_store::{LiveOptions, Redis};
+use mcpproxy_store::{Error, LiveOptions, Redis};
 
 /// How long the store may take to answer at the start.
 const START: Duration = Duration::from_secs(5);
@@ -24,22 +24,13 @@ pub(super) async fn store(loaded: &Loaded) -> Result<Option<Arc<dyn LiveStore>>>
     Ok(Some(Arc::new(redis)))
 }
 
-/// Reads the addresses of what the configuration wants to connect to, by the code that connects;
-/// says what is wrong with the first that cannot be read. Nothing is connected to.
-pub(crate) fn check_addresses(loaded: &Loaded) -> Result<(), String> {
-    let told = |key: &str, fault: mcpproxy_store::Error| format!("`{key}`: {fault}");
-    let gateway = &loaded.config.gateway;
-    if let Some(url) = &gateway.store {
-        mcpproxy_store::check_database(url.expose()).map_err(|fault| told("store", fault))?;
-    }
-    if let Some(live) = &gateway.live {
-        Redis::check(&options(live)).map_err(|fault| told("live", fault))?;
-    }
-    Ok(())
+/// Says what is wrong with the settings of the store, if anything; nothing is connected to.
+pub(crate) fn check(settings: &LiveSettings) -> Result<(), Error> {
+    Redis::check(&options(settings))
 }
 
 /// Connects once to the store for live state, as a gateway does at its start.
-pub(crate) async fn reach(settings: &LiveSettings) -> Result<(), mcpproxy_store::Error> {
+pub(crate) async fn reach(settings: &LiveSettings) -> Result<(), Error> {
     Redis::open(&options(settings))?.connected(START).await
 }
 

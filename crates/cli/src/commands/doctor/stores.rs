@@ -3,9 +3,10 @@
 
 use mcpproxy_config::Loaded;
 use mcpproxy_store::{Error, reach_database};
+use tokio::runtime::Builder;
 
 use super::check::Check;
-use crate::daemon::reach_live;
+use crate::daemon::live;
 
 const AREA: &str = "Databases";
 
@@ -19,7 +20,7 @@ pub(super) fn checks(loaded: &Loaded) -> Vec<Check> {
     let live = gateway.live.as_ref().map(|settings| {
         let hint =
             "a gateway does not start without it; see to it that Redis answers at `live.url`";
-        check("live state", asked(reach_live(settings)), hint)
+        check("live state", asked(live::reach(settings)), hint)
     });
     store.into_iter().chain(live).collect()
 }
@@ -32,7 +33,6 @@ fn check(what: &str, reached: Result<(), Error>, hint: &str) -> Check {
 }
 
 fn asked(reached: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = { runtime }.enable_all().build().map_err(Error::Thread)?;
-    runtime.block_on(reached)
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(Error::Thread)?.block_on(reached)
 }
