@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use mcpproxy_core::count::INTENT;
 use mcpproxy_core::{ActivityReader, Cursor, Principal};
 use serde::Serialize;
 use serde_json::Value;
@@ -199,8 +200,7 @@ impl Export {
     fn count(&mut self, record: &Value) {
         let text = |name: &str| record.get(name).and_then(Value::as_str).unwrap_or_default();
         let day: String = text("timestamp").chars().take(10).collect();
-        if text("type") == "intent"
-            || (self.days.len() >= MOST_DAYS && !self.days.contains_key(&day))
+        if text("type") == INTENT || (self.days.len() >= MOST_DAYS && !self.days.contains_key(&day))
         {
             return;
         }

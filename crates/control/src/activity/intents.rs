@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use mcpproxy_core::count::INTENT;
 use mcpproxy_core::{ActivityPage, ActivityQuery, ActivityReader, CallId, Field, ReadFault, Wall};
 use serde::Deserialize;
 
@@ -12,7 +13,6 @@ use super::{CALLS, CHUNK};
 #[cfg(test)]
 mod tests;
 
-const INTENT: &str = "intent";
 /// Records that are looked through for one page. Where nearly all are intents that were followed, a
 /// page ends here with fewer than are wanted, and the next goes on.
 const MOST_LOOKED: usize = 10_000;

@@ -1,6 +1,7 @@
 //! Records of the log that are looked through for a page: page after page, up to a bound, with a word
 //! about whether that was all.
 
+use mcpproxy_core::count::STOPPED;
 use serde_json::Value;
 
 use crate::api::Api;
@@ -68,5 +69,5 @@ pub(super) fn rank(level: &str) -> usize {
 
 /// Tells whether what has this status was stopped.
 pub(super) fn is_stopped(status: &str) -> bool {
-    matches!(status, "blocked" | "rejected")
+    STOPPED.contains(&status)
 }
