@@ -123,13 +123,18 @@ fn on_path(names: &[&str]) -> Option<PathBuf> {
     places.find(|place| place.is_file())
 }
 
-/// Tries to install a package of the system.
+/// Tries to install a package of the system. A fresh machine has no list of packages, or an old one.
 fn apt(package: &str) {
-    println!("trying `apt-get install {package}` ...");
-    let mut apt = Command::new("apt-get");
-    apt.args(["install", "--yes", "--no-install-recommends", package]);
-    if let Err(fault) = step(&format!("apt-get install {package}"), &mut apt) {
-        println!("{fault:#}");
+    let install = ["install", "--yes", "--no-install-recommends", package];
+    for arguments in [&install[..], &["update"], &install] {
+        let name = format!("apt-get {}", arguments.join(" "));
+        println!("trying `{name}` ...");
+        let mut apt = Command::new("apt-get");
+        match step(&name, apt.args(arguments)) {
+            Ok(()) if arguments.ends_with(&[package]) => return,
+            Ok(()) => {}
+            Err(fault) => println!("{fault:#}"),
+        }
     }
 }
 
