@@ -1,15 +1,8 @@
 //! The REST interface under `/api/v1`: what the command line, the dashboard and scripts use.
 //!
-//! Every answer is `{success, data | error, request_id}`. Who asks was verified by the door;
-//! whether they may is decided by `control`. The table of routes is here, one subject a file.
-
-macro_rules! owner {
-    ($who:expr) => {
-        if let Err(refused) = only_owner(&$who) {
-            return *refused;
-        }
-    };
-}
+//! Every answer is `{success, data | error, request_id}`. Who asks was verified by the door; whom an
+//! operation is for says the table of routes, which is here, and `control` decides again about what it
+//! does. One subject a file.
 
 mod activity;
 mod approvals;
@@ -37,8 +30,8 @@ use axum::response::{IntoResponse as _, Response};
 use axum::{Extension, Router, middleware};
 use http::header::{CONTENT_TYPE, ETAG};
 use http::{HeaderName, HeaderValue, StatusCode};
-use mcpproxy_control::{Applied, Kind, Refused, Shown, may_audit};
-use mcpproxy_core::{Principal, PrincipalKind};
+use mcpproxy_control::{Applied, Kind, Refused, Shown};
+use mcpproxy_core::Principal;
 use serde_json::{Value, json};
 
 use self::route::{For, Route, Told};
@@ -392,30 +385,4 @@ fn refused(refused: &Refused) -> Response {
         Kind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
     };
     failed(status, &refused.to_string(), refused.remedy().as_deref())
-}
-
-/// Administration and reading of state is for owners; agents get 403.
-fn only_owner(who: &Principal) -> Result<(), Box<Response>> {
-    match who.kind {
-        PrincipalKind::Owner => Ok(()),
-        PrincipalKind::Agent
-        | PrincipalKind::User
-        | PrincipalKind::Certificate
-        | PrincipalKind::Local => {
-            let hint = "use the API key, or the Unix socket";
-            Err(Box::new(failed(
-                StatusCode::FORBIDDEN,
-                "only the owner may do this",
-                Some(hint),
-            )))
-        }
-    }
-}
-
-/// Looking at the audit is for owners, and for tokens that are made for it.
-fn only_auditor(who: &Principal) -> Result<(), Box<Response>> {
-    if may_audit(who) {
-        return Ok(());
-    }
-    only_owner(who)
 }

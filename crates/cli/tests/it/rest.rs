@@ -193,6 +193,30 @@ async fn a_token_for_the_audit_looks_and_does_nothing_else() {
 }
 
 #[tokio::test]
+async fn whom_an_operation_is_not_for_learns_nothing_of_what_it_takes() {
+    let scene = Scene::start(json!({})).await;
+    let gateway = &scene.gateway;
+    let agent = gateway.token("ci", &json!(["inside"])).await;
+    let (_, document) = gateway.owner().get("/api/v1/openapi.json").await;
+    let mut refused = 0;
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, told) in operations.as_object().unwrap() {
+            let whose = told["description"].as_str();
+            if !whose.is_some_and(|whose| whose.starts_with("For the owner")) {
+                continue;
+            }
+            let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
+            let path = path.replace(['{', '}'], "");
+            let said = headers(&[("content-type", "application/json")]);
+            let reply = agent.send(method.clone(), &path, said, "{").await;
+            assert_eq!(reply.status, 403, "{method} {path}");
+            refused += 1;
+        }
+    }
+    assert!(refused > 30, "{refused}");
+}
+
+#[tokio::test]
 async fn who_comes_too_often_is_told_when_to_come_again() {
     let scene = Scene::start(json!({})).await;
     let patch = json!({ "patch": { "limits": { "api_requests_per_minute": 5 } } });

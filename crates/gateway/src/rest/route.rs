@@ -1,13 +1,20 @@
-//! One table for two readers: the routes as they are served, and as the `OpenAPI` document tells of
-//! them. What is not in the table is neither.
+//! One table for three readers: the routes as they are served, whom each is for, and as the `OpenAPI`
+//! document tells of them. What is not in the table is none of it.
 
 use std::sync::Arc;
 
+use axum::extract::Request;
 use axum::handler::Handler;
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
 use axum::routing::MethodRouter;
+use http::StatusCode;
+use mcpproxy_control::may_audit;
+use mcpproxy_core::{Principal, PrincipalKind};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
+use super::{Who, failed};
 use crate::gateway::Gateway;
 
 /// A path and what can be done there.
@@ -28,8 +35,30 @@ pub(super) enum For {
     Auditors,
     /// The owner.
     Owner,
-    /// The owner, with the API key in hand, also over the socket.
+    /// The owner, with the API key in hand, also over the socket. Who does it asks for the key, and says
+    /// what it is needed for.
     Key,
+}
+
+impl For {
+    /// Tells whether it is for somebody; agents' scopes are for the operations themselves to know.
+    fn admits(self, who: &Principal) -> bool {
+        match self {
+            Self::Anybody | Self::Agents => true,
+            Self::Auditors => may_audit(who),
+            Self::Owner | Self::Key => who.kind == PrincipalKind::Owner,
+        }
+    }
+}
+
+/// Turns those away whom an operation is not for, before anything of what they sent is read.
+async fn admit(whose: For, who: Who, request: Request, next: Next) -> Response {
+    if whose.admits(&who) {
+        return next.run(request).await;
+    }
+    let hint = "use the API key, or the Unix socket";
+    let message = "only the owner may do this";
+    failed(StatusCode::FORBIDDEN, message, Some(hint))
 }
 
 /// What the document tells of an operation.
@@ -83,7 +112,10 @@ impl Route {
         told: Told,
         serve: impl FnOnce(MethodRouter<Arc<Gateway>>) -> MethodRouter<Arc<Gateway>>,
     ) -> Self {
-        self.served = serve(self.served);
+        let whose = told.whose;
+        let admit = move |who: Who, request: Request, next: Next| admit(whose, who, request, next);
+        let served = serve(MethodRouter::new()).route_layer(from_fn(admit));
+        self.served = self.served.merge(served);
         self.operations.push((method, told));
         self
     }

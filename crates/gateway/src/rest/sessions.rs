@@ -11,7 +11,7 @@ use mcpproxy_core::{CallId, Id128, SessionBasis, SessionKey};
 use serde_json::{Value, json};
 
 use super::taken::At;
-use super::{Shared, Who, done, failed, only_auditor, only_owner};
+use super::{Shared, Who, done, failed};
 use crate::gateway::Gateway;
 
 /// Shows what a session read and where data of it went.
@@ -20,9 +20,6 @@ pub(super) async fn session_flow(
     who: Who,
     At(id): At<String>,
 ) -> Response {
-    if let Err(refused) = only_auditor(&who) {
-        return *refused;
-    }
     let id = u128::from_str_radix(&id, 16).ok().map(Id128);
     let mut keys = id.into_iter().flat_map(|id| {
         let key = move |basis| SessionKey { basis, id };
@@ -86,8 +83,7 @@ async fn ends(
     ends
 }
 
-pub(super) async fn sessions(AxumState(gateway): Shared, who: Who) -> Response {
-    owner!(who);
+pub(super) async fn sessions(AxumState(gateway): Shared) -> Response {
     let sessions: Vec<_> = gateway
         .sessions
         .all()

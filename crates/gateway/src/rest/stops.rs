@@ -10,12 +10,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::taken::{At, Body};
-use super::{Shared, Who, done, failed, only_owner, refused};
+use super::{Shared, Who, done, failed, refused};
 use crate::gateway::Gateway;
 use crate::notices::Notice;
 
-pub(super) async fn stops(AxumState(gateway): Shared, who: Who) -> Response {
-    owner!(who);
+pub(super) async fn stops(AxumState(gateway): Shared) -> Response {
     done(stopped(&gateway))
 }
 
