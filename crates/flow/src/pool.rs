@@ -106,7 +106,13 @@ fn halves(slot: u64) -> (u32, u32) {
 pub(crate) struct Pool {
     buckets: Vec<Bucket>,
     live: usize,
+    /// Buckets, and tags of living origins, that there are at most.
     most: usize,
+    room: usize,
+    /// Tags of living origins with which it grows before another comes, if it still may.
+    ///
+    /// INVARIANT: changes where the buckets do.
+    filled: usize,
 }
 
 /// What is remembered of a tag.
@@ -114,6 +120,18 @@ pub(crate) struct Pool {
 pub(crate) struct Seen {
     pub(crate) seq: u32,
     pub(crate) note: u8,
+}
+
+/// A tag as every pool looks for it: who asks several pools, or asks twice, spreads it once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Key(u64);
+
+impl From<u64> for Key {
+    /// Spreads a tag; zero is kept for empty slots.
+    #[inline]
+    fn from(tag: u64) -> Self {
+        Self((crate::roll::scramble(tag) >> TAG_SHIFT).max(1))
+    }
 }
 
 /// What became of a tag.
@@ -131,13 +149,21 @@ impl Pool {
     /// Makes a pool that never takes more than `bytes`.
     pub(crate) fn new(bytes: usize) -> Self {
         let most = bytes / (SLOTS * 8);
+        let most = most.checked_next_power_of_two().map_or(FIRST, |up| {
+            if up == most { most } else { up / 2 }.max(FIRST)
+        });
         Self {
             buckets: Vec::new(),
             live: 0,
-            most: most.checked_next_power_of_two().map_or(FIRST, |up| {
-                if up == most { most } else { up / 2 }.max(FIRST)
-            }),
+            most,
+            room: most * FILL,
+            filled: 0,
         }
+    }
+
+    /// Tells whether no tag ever came.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.buckets.is_empty()
     }
 
     /// Returns the bytes that it takes.
@@ -152,13 +178,14 @@ impl Pool {
 
     /// Reads the memory of some tags, which is faster for many at once than for one after the other,
     /// unless all of it is near.
-    pub(crate) fn warm(&self, tags: impl Iterator<Item = u64>) {
+    #[inline]
+    pub(crate) fn warm(&self, keys: impl Iterator<Item = Key>) {
         if self.bytes() <= NEAR {
             return;
         }
         let mut seen = 0;
-        for tag in tags {
-            for at in self.places(key(tag)) {
+        for Key(key) in keys {
+            for at in self.places(key) {
                 if let Some(Bucket { upper, .. }) = self.buckets.get(at) {
                     let [first, ..] = upper;
                     seen ^= first;
@@ -170,12 +197,12 @@ impl Pool {
 
     /// Returns how many tags fit at most.
     pub(crate) fn room(&self) -> usize {
-        self.most * FILL
+        self.room
     }
 
     /// Tells whether an origin has to go before another tag comes.
     pub(crate) fn is_full(&self) -> bool {
-        self.live >= self.room()
+        self.live >= self.room
     }
 
     /// Takes note that an origin with so many tags has died.
@@ -187,23 +214,29 @@ impl Pool {
     pub(crate) fn clear(&mut self) {
         self.buckets = Vec::new();
         self.live = 0;
+        self.filled = 0;
     }
 
     /// Returns what is remembered of a tag.
     #[inline]
-    pub(crate) fn get(&self, tag: u64, alive: impl Fn(u32) -> bool) -> Option<Seen> {
-        let key = key(tag);
+    pub(crate) fn get(&self, key: impl Into<Key>, alive: impl Fn(u32) -> bool) -> Option<Seen> {
+        let Key(key) = key.into();
         let (_, slot) = self.find(key, self.places(key))?;
         alive(seen_seq(slot)).then(|| seen(slot))
     }
 
     /// Remembers a tag for an origin.
     #[inline]
-    pub(crate) fn add(&mut self, tag: u64, seen: Seen, alive: &impl Fn(u32) -> bool) -> Added {
+    pub(crate) fn add(
+        &mut self,
+        key: impl Into<Key>,
+        seen: Seen,
+        alive: &impl Fn(u32) -> bool,
+    ) -> Added {
         if self.has_to_grow() {
             self.grow(alive);
         }
-        let key = key(tag);
+        let Key(key) = key.into();
         let places = self.places(key);
         let known = self.find(key, places);
         self.put((key, places), known, seen, alive)
@@ -214,27 +247,27 @@ impl Pool {
     #[inline]
     pub(crate) fn add_if(
         &mut self,
-        tag: u64,
+        key: Key,
         seen: Seen,
         alive: &impl Fn(u32) -> bool,
         may: impl FnOnce(Option<Seen>) -> bool,
     ) {
-        let key = key(tag);
-        let places = self.places(key);
-        let known = self.find(key, places);
+        let Key(own) = key;
+        let places = self.places(own);
+        let known = self.find(own, places);
         let living = known.filter(|(_, slot)| alive(seen_seq(*slot)));
         if !may(living.map(|(_, slot)| self::seen(slot))) {
             return;
         }
         if self.has_to_grow() {
-            self.add(tag, seen, alive);
+            self.add(key, seen, alive);
         } else {
-            self.put((key, places), known, seen, alive);
+            self.put((own, places), known, seen, alive);
         }
     }
 
     fn has_to_grow(&self) -> bool {
-        self.live >= self.buckets.len() * FILL && self.buckets.len() < self.most
+        self.live >= self.filled
     }
 
     /// Puts a key where it was found in its buckets, or else where there is room.
@@ -376,6 +409,11 @@ impl Pool {
     fn grow(&mut self, alive: &impl Fn(u32) -> bool) {
         let size = (self.buckets.len() * 2).clamp(FIRST, self.most);
         let old = std::mem::replace(&mut self.buckets, vec![Bucket::EMPTY; size]);
+        self.filled = if size < self.most {
+            size * FILL
+        } else {
+            usize::MAX
+        };
         let slots = old.iter().flat_map(Bucket::slots);
         for slot in slots.filter(|&slot| slot != 0) {
             if alive(seen_seq(slot)) {
@@ -386,11 +424,6 @@ impl Pool {
             }
         }
     }
-}
-
-/// Spreads a tag; zero is kept for empty slots.
-fn key(tag: u64) -> u64 {
-    (crate::roll::scramble(tag) >> TAG_SHIFT).max(1)
 }
 
 fn pack(key: u64, seen: Seen) -> u64 {
@@ -417,13 +450,13 @@ mod tests {
     #[test]
     fn tags_are_found_while_their_origin_lives() {
         let mut pool = Pool::new(1 << 16);
-        assert_eq!(pool.get(1, |_| true), None);
-        assert_eq!(pool.add(1, SEEN, &|_| true), Added::New);
-        assert_eq!(pool.get(1, |_| true), Some(SEEN));
-        assert_eq!(pool.get(1, |_| false), None);
+        assert_eq!(pool.get(1_u64, |_| true), None);
+        assert_eq!(pool.add(1_u64, SEEN, &|_| true), Added::New);
+        assert_eq!(pool.get(1_u64, |_| true), Some(SEEN));
+        assert_eq!(pool.get(1_u64, |_| false), None);
         let later = Seen { seq: 8, note: 0 };
-        assert_eq!(pool.add(1, later, &|_| true), Added::Renewed(7));
-        assert_eq!(pool.get(1, |_| true), Some(later));
+        assert_eq!(pool.add(1_u64, later, &|_| true), Added::Renewed(7));
+        assert_eq!(pool.get(1_u64, |_| true), Some(later));
         assert_eq!(pool.live(), 1);
     }
 

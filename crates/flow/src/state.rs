@@ -13,7 +13,7 @@ use crate::digests::Digests;
 use crate::going::Going;
 use crate::hits::{Hits, Onward, SecretHit, compare};
 use crate::origins::{Origin, Origins, Tally, Voice};
-use crate::pool::{Added, Pool, Seen};
+use crate::pool::{Added, Key, Pool, Seen};
 use crate::reading::Reading;
 use crate::secret::{Bits, Vault};
 use crate::sending::Sending;
@@ -205,14 +205,14 @@ impl State {
         let most = self.outside.room() / 2;
         let seen = Seen { seq, note: 0 };
         for &tag in reading.grams.iter().take(most) {
-            let tag = tag ^ salt;
+            let key = Key::from(tag ^ salt);
             if self
                 .text
-                .get(tag, |seq| self.origins.is_alive(seq))
+                .get(key, |seq| self.origins.is_alive(seq))
                 .is_none()
             {
                 let origins = &self.origins;
-                self.outside.add(tag, seen, &|seq| origins.is_alive(seq));
+                self.outside.add(key, seen, &|seq| origins.is_alive(seq));
             }
         }
         for token in &reading.tokens {
@@ -263,13 +263,13 @@ impl State {
             }
         }
         for &tag in reading.grams.iter().take(self.outside.room() / 2) {
-            let tag = tag ^ salt;
+            let key = Key::from(tag ^ salt);
             let origins = &self.origins;
             let alive = |seq| origins.is_alive(seq);
             let text = &self.text;
-            self.outside.add_if(tag, seen, &alive, |known| {
+            self.outside.add_if(key, seen, &alive, |known| {
                 let theirs = known.is_some_and(|seen| origins.is_of_others(seen.seq));
-                !theirs && text.get(tag, alive).is_none()
+                !theirs && text.get(key, alive).is_none()
             });
         }
         for token in &reading.tokens {
@@ -290,11 +290,15 @@ impl State {
     fn add_text(&mut self, grams: &[u64], salt: u64, seq: u32) -> bool {
         let mut evicted = false;
         let mut tally = Tally::new(seq);
+        let mut keys = [Key::default(); BATCH];
+        let public = !self.outside.is_empty();
         for batch in grams.chunks(BATCH) {
-            self.text.warm(batch.iter().map(|tag| tag ^ salt));
-            for tag in batch.iter().map(|tag| tag ^ salt) {
+            let keys = spread(batch.iter().map(|tag| tag ^ salt), &mut keys);
+            self.outside.warm(keys.iter().copied());
+            self.text.warm(keys.iter().copied());
+            for &key in keys {
                 let alive = |seq| self.origins.is_alive(seq);
-                if self.outside.get(tag, alive).is_some() {
+                if public && self.outside.get(key, alive).is_some() {
                     continue;
                 }
                 if self.text.is_full() {
@@ -308,7 +312,7 @@ impl State {
                 }
                 let origins = &self.origins;
                 let alive = |seq| tally.is_alive(seq) || origins.is_alive(seq);
-                match self.text.add(tag, Seen { seq, note: 0 }, &alive) {
+                match self.text.add(key, Seen { seq, note: 0 }, &alive) {
                     Added::New => tally.add(),
                     Added::Renewed(old) => self.origins.take_over(old, &mut tally),
                     Added::Displaced(old) => {
@@ -543,6 +547,16 @@ impl State {
         self.outside.clear();
         self.digests.clear();
     }
+}
+
+/// Spreads a batch of tags, in room that was used before.
+pub(crate) fn spread(tags: impl Iterator<Item = u64>, room: &mut [Key; BATCH]) -> &[Key] {
+    let mut count = 0;
+    for (key, tag) in room.iter_mut().zip(tags) {
+        *key = Key::from(tag);
+        count += 1;
+    }
+    room.get(..count).unwrap_or_default()
 }
 
 /// Returns a time in seconds, to put origins in order. What happened before this process began has the

@@ -1,7 +1,8 @@
 //! What is remembered of a window of text, asked for once: the streams of one sending show the same
 //! text in several ways, and a letter that is repeated is the same window again and again.
 
-use crate::state::{BATCH, State};
+use crate::pool::Key;
+use crate::state::{BATCH, State, spread};
 use crate::winnow::Gram;
 
 /// Answers that are kept, a power of two.
@@ -31,15 +32,16 @@ impl<'a> Recall<'a> {
 
     /// Hands the windows that are known to `each`, in order.
     pub(super) fn find(&mut self, grams: &[Gram], mut each: impl FnMut(&Gram, (u32, bool))) {
+        let [first, ..] = *self.salts else {
+            return;
+        };
+        let mut keys = [Key::default(); BATCH];
         for batch in grams.chunks(BATCH) {
-            if let [salt] = *self.salts {
-                let new = batch
-                    .iter()
-                    .filter(|gram| self.slot(gram.tag).0 != gram.tag);
-                self.state.text.warm(new.map(|gram| gram.tag ^ salt));
-            }
-            for gram in batch {
-                if let Some(known) = self.known(gram.tag) {
+            let keys = spread(batch.iter().map(|gram| gram.tag ^ first), &mut keys);
+            self.state.outside.warm(keys.iter().copied());
+            self.state.text.warm(keys.iter().copied());
+            for (gram, &key) in batch.iter().zip(keys) {
+                if let Some(known) = self.known(gram.tag, key) {
                     each(gram, known);
                 }
             }
@@ -50,28 +52,29 @@ impl<'a> Recall<'a> {
         self.kept.get(place(tag)).copied().unwrap_or((NONE, None))
     }
 
-    fn known(&mut self, tag: u64) -> Known {
+    fn known(&mut self, tag: u64, first: Key) -> Known {
         let (last, known) = self.slot(tag);
         if last == tag {
             return known;
         }
-        let known = self.look_up(tag);
+        let known = self.look_up(tag, first);
         if let Some(slot) = self.kept.get_mut(place(tag)) {
             *slot = (tag, known);
         }
         known
     }
 
-    fn look_up(&self, tag: u64) -> Known {
+    /// Looks for a tag under every salt; under the first of them it is `first`.
+    fn look_up(&self, tag: u64, first: Key) -> Known {
         let state = self.state;
         let alive = |seq| state.origins.is_alive(seq);
-        let mut salts = self.salts.iter();
-        let public = salts.find_map(|salt| state.outside.get(tag ^ salt, alive));
+        let others = || self.salts.iter().skip(1).map(|salt| Key::from(tag ^ salt));
+        let keys = || std::iter::once(first).chain(others());
+        let public = keys().find_map(|key| state.outside.get(key, alive));
         if let Some(seen) = public {
             return Some((seen.seq, true));
         }
-        let mut salts = self.salts.iter();
-        let inside = salts.find_map(|salt| state.text.get(tag ^ salt, alive));
+        let inside = keys().find_map(|key| state.text.get(key, alive));
         inside.map(|seen| (seen.seq, false))
     }
 }
