@@ -177,6 +177,36 @@ struct Cover {
 }
 
 impl Cover {
+    fn of(at: u32) -> Self {
+        let mut cover = Self {
+            covered: 0,
+            start: at,
+            end: at,
+            runs: Vec::new(),
+        };
+        cover.add(at);
+        cover
+    }
+
+    /// Adds a window.
+    fn add(&mut self, at: u32) {
+        let width = u32::try_from(GRAM).unwrap_or(0);
+        let gap = u32::try_from(WINDOW).unwrap_or(0);
+        // Windows of one shared run are kept at most so far apart; what lies between is shared, too.
+        let from = if at <= self.end.saturating_add(gap) {
+            self.end
+        } else {
+            at
+        };
+        let end = (at + width).max(self.end);
+        match self.runs.last_mut().filter(|last| last.end == from) {
+            Some(last) => last.end = end,
+            None => self.runs.push(from..end),
+        }
+        self.covered += end - from;
+        self.end = end;
+    }
+
     /// Returns how much of it is not made of words that everybody writes.
     fn rare(&self, stream: &Stream) -> u32 {
         let place = |at: u32| usize::try_from(at).unwrap_or(usize::MAX);
@@ -250,19 +280,19 @@ fn texts<'a>(
     let mut recall = Recall::new(state, salts);
     let mut best: QuickMap<u32, Best<'a>> = QuickMap::default();
     for (stream, before) in streams {
-        let mut covers: QuickMap<u32, Cover> = QuickMap::default();
+        let mut covers = Shared::default();
         let mut private = false;
         recall.find(&stream.grams, |gram, (seq, public)| {
             if !pointers.contains(&gram.tag) {
                 private |= !public;
-                extend(&mut covers, seq, gram.at);
+                covers.add(seq, gram.at);
             }
         });
         // What is public was seen in each call by itself.
         if before.is_some() && !private {
             continue;
         }
-        let mut covers: Vec<(u32, Cover)> = covers.into_iter().collect();
+        let mut covers = covers.list;
         let gone = before.map_or(0, |before| before.gone(stream));
         covers.retain(|(_, cover)| cover.end > gone);
         covers.sort_unstable_by_key(|(seq, cover)| (cover.start, *seq));
@@ -293,29 +323,30 @@ fn texts<'a>(
     }
 }
 
-/// Adds a window to what an origin shares with a stream.
-fn extend(covers: &mut QuickMap<u32, Cover>, seq: u32, at: u32) {
-    let width = u32::try_from(GRAM).unwrap_or(0);
-    let gap = u32::try_from(WINDOW).unwrap_or(0);
-    let cover = covers.entry(seq).or_insert(Cover {
-        covered: 0,
-        start: at,
-        end: at,
-        runs: Vec::new(),
-    });
-    // Windows of one shared run are kept at most so far apart; what lies between is shared, too.
-    let from = if at <= cover.end.saturating_add(gap) {
-        cover.end
-    } else {
-        at
-    };
-    let end = (at + width).max(cover.end);
-    match cover.runs.last_mut().filter(|last| last.end == from) {
-        Some(last) => last.end = end,
-        None => cover.runs.push(from..end),
+/// What the origins share with one stream.
+#[derive(Default)]
+struct Shared {
+    list: Vec<(u32, Cover)>,
+    places: QuickMap<u32, usize>,
+    /// The place of the last one: neighbours mostly are of the same origin.
+    last: usize,
+}
+
+impl Shared {
+    /// Adds a window that an origin shares.
+    fn add(&mut self, seq: u32, at: u32) {
+        if self
+            .list
+            .get(self.last)
+            .is_none_or(|(last, _)| *last != seq)
+        {
+            self.last = *self.places.entry(seq).or_insert(self.list.len());
+        }
+        match self.list.get_mut(self.last) {
+            Some((_, cover)) => cover.add(at),
+            None => self.list.push((seq, Cover::of(at))),
+        }
     }
-    cover.covered += end - from;
-    cover.end = end;
 }
 
 fn raise<'a>(best: &mut QuickMap<u32, Best<'a>>, seq: u32, cover: Cover, stream: &'a Stream) {
