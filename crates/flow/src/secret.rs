@@ -414,15 +414,29 @@ impl Vault {
         }
         let (word, bit) = filter_place(window);
         if let Some(word) = self.filter.get_mut(word) {
-            *word |= bit;
+            *word |= 1 << bit;
         }
     }
 
     /// Tells whether a window may lead to a value: one that does not seldom seems to.
     #[inline]
-    pub(crate) fn may_find(&self, window: u32) -> bool {
-        let (word, bit) = filter_place(window);
-        self.filter.get(word).is_some_and(|word| word & bit != 0)
+    fn may_find(&self, window: u32) -> bool {
+        self.may_find_any(std::iter::once(window))
+    }
+
+    /// Tells the same of some windows together. All of them are looked at, which is faster than to stop
+    /// where nobody can guess.
+    #[inline]
+    pub(crate) fn may_find_any(&self, windows: impl Iterator<Item = u32>) -> bool {
+        // Of a filter whose length is known, no place has to be compared with it.
+        let filter = self.filter.first_chunk::<{ 1 << (FILTER_BITS - 6) }>();
+        filter.is_some_and(|filter| {
+            let marked = windows.fold(0, |marked, window| {
+                let (word, bit) = filter_place(window);
+                marked | filter.get(word).copied().unwrap_or(0) >> bit
+            });
+            marked & 1 != 0
+        })
     }
 
     /// Hands the entry and position of each value that a window leads to, of which there are few.
@@ -507,10 +521,11 @@ fn shared(labels: &mut Vec<Arc<Label>>, label: &Label) -> Arc<Label> {
     new
 }
 
-fn filter_place(window: u32) -> (usize, u64) {
+/// Returns the place of a window in the filter: a word, and one of its bits.
+fn filter_place(window: u32) -> (usize, u32) {
     let bit = window >> (32 - FILTER_BITS);
     let word = usize::try_from(bit / 64).unwrap_or(0);
-    (word, 1 << (bit % 64))
+    (word, bit % 64)
 }
 
 #[cfg(test)]

@@ -112,20 +112,23 @@ pub(super) fn secrets<'a>(
     }
     let mut seen: QuickMap<u16, Trail<'a>> = QuickMap::default();
     let mut text = Vec::new();
+    let mut leads = Vec::new();
     for (stream, before) in streams {
-        // Most streams have no window that leads anywhere.
-        let mut leads = false;
         text.clear();
         text.reserve(stream.symbols.len());
+        // Few windows lead anywhere; the others are not looked at again.
+        leads.clear();
         roll_some::<SECRET>(&stream.symbols, |hashes| {
             let windows = hashes.iter().map(|hash| short(*hash));
-            text.extend(windows.clone());
-            leads = windows.fold(leads, |leads, window| leads | state.vault.may_find(window));
+            if state.vault.may_find_any(windows.clone()) {
+                leads.push(text.len()..text.len() + hashes.len());
+            }
+            text.extend(windows);
         });
-        if !leads {
-            continue;
-        }
-        for (at, &window) in text.iter().enumerate() {
+        for at in leads.iter().cloned().flatten() {
+            let Some(&window) = text.get(at) else {
+                continue;
+            };
             state.vault.find(window, |number, position| {
                 let Some(entry) = state.vault.entry(number) else {
                     return;
