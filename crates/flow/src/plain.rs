@@ -42,15 +42,15 @@ struct Edges {
 static EDGES: LazyLock<Edges> = LazyLock::new(|| {
     let mut edges = Edges {
         begins: vec![0; PLACES],
-        ends: [vec![0; PLACES], vec![0; PLACES], vec![0; PLACES]],
+        ends: ENDS.map(|end| vec![0; 1 << end.bits]),
     };
     let words = include_str!("common/words.txt").split_ascii_whitespace();
     for word in words.map(str::as_bytes) {
         let lengths = edges.begins.get_mut(beginning(word));
         let ends = edges.ends.iter_mut().zip(ENDS);
         let end = ends.take(word.len()).last();
-        let end = end.and_then(|(table, letters)| {
-            table.get_mut(ending(word.iter().copied().fold(0, longer), letters))
+        let end = end.and_then(|(table, end)| {
+            table.get_mut(end.place(word.iter().copied().fold(0, longer)))
         });
         for lengths in lengths.into_iter().chain(end) {
             *lengths |= 1 << word.len();
@@ -58,10 +58,40 @@ static EDGES: LazyLock<Edges> = LazyLock::new(|| {
     }
     edges
 });
-/// Places of a table, a power of two.
+/// Places of the table of beginnings, a power of two.
 const PLACES: usize = 1 << 12;
-/// Letters of the ends that are told apart.
-const ENDS: [u32; 3] = [1, 2, 3];
+
+/// The last few letters of a text, and the bits that tell a place in their table: no more than they need,
+/// since every symbol looks into all of these tables.
+#[derive(Clone, Copy)]
+struct End {
+    letters: u32,
+    bits: u32,
+}
+
+const ENDS: [End; 3] = [
+    End {
+        letters: 1,
+        bits: 6,
+    },
+    End {
+        letters: 2,
+        bits: 10,
+    },
+    End {
+        letters: 3,
+        bits: 12,
+    },
+];
+
+impl End {
+    /// Returns the place in the table of what ends with these letters.
+    fn place(self, text: u128) -> usize {
+        let last = u64::try_from(text & ((1 << (8 * self.letters)) - 1)).unwrap_or(0);
+        let spread = last.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - self.bits);
+        usize::try_from(spread).unwrap_or(0)
+    }
+}
 
 /// Returns the place in the table of what begins with the first two letters of a text.
 fn beginning(text: &[u8]) -> usize {
@@ -69,13 +99,6 @@ fn beginning(text: &[u8]) -> usize {
         [first, second, ..] => (usize::from(*first) * 29 + usize::from(*second)) & (PLACES - 1),
         [_] | [] => 0,
     }
-}
-
-/// Returns the place in the table of what ends with the last few of these letters.
-fn ending(text: u128, letters: u32) -> usize {
-    let last = u64::try_from(text & ((1 << (8 * letters)) - 1)).unwrap_or(0);
-    let spread = last.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - PLACES.ilog2());
-    usize::try_from(spread).unwrap_or(0)
 }
 
 /// Returns how many symbols of a stretch belong to no chain of plain words.
@@ -100,7 +123,7 @@ struct Best {
     apart: i32,
     closed: bool,
     /// What it is worth if a chain ends here: its last word, and whether that is its first.
-    chained: Option<(i32, usize, bool)>,
+    chained: Option<(i32, u8, bool)>,
 }
 
 /// Tells for every symbol whether it belongs to a chain of plain words.
@@ -115,8 +138,8 @@ fn chains(text: &[u8]) -> Vec<bool> {
         let mut chained = None;
         let lengths = |table: &[u32], place: usize| table.get(place).copied().unwrap_or(0);
         let ends = ends.iter().zip(ENDS);
-        let mut left = ends.fold(0, |left, (table, count)| {
-            left | lengths(table, ending(letters, count))
+        let mut left = ends.fold(0, |left, (table, end)| {
+            left | lengths(table, end.place(letters))
         });
         while left != 0 {
             let length = usize::try_from(left.trailing_zeros()).unwrap_or(usize::MAX);
@@ -141,6 +164,7 @@ fn chains(text: &[u8]) -> Vec<bool> {
                 Some(_) | None => (begun, true),
             };
             let worth = worth + i32::try_from(2 * length - 1).unwrap_or(0);
+            let length = u8::try_from(length).unwrap_or(u8::MAX);
             chained = chained.max(Some((worth, length, first)));
         }
         let apart = best.last().map_or(0, |last| last.apart);
@@ -162,6 +186,7 @@ fn marked(best: &[Best]) -> Vec<bool> {
         let one = best.get(at).copied().unwrap_or_default();
         match one.chained.filter(|_| inside || one.closed) {
             Some((_, length, first)) => {
+                let length = usize::from(length);
                 let word = plain.get_mut(at - length..at).unwrap_or_default();
                 word.fill(true);
                 at -= length;
