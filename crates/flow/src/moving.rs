@@ -144,7 +144,11 @@ pub(crate) fn columns<'p>(rows: impl Iterator<Item = &'p str>) -> Vec<String> {
 pub(crate) fn periods(text: &str) -> Vec<String> {
     let mut words = Vec::with_capacity(text.len().min(MOST_ROWS * 8) / 4);
     if text.is_ascii() {
-        words.extend(alphanumeric(text).take(MOST_ROWS * 2));
+        alphanumeric(text, |word| {
+            if words.len() < MOST_ROWS * 2 {
+                words.push(word);
+            }
+        });
     } else {
         words.extend(self::words(text).take(MOST_ROWS * 2));
     }

@@ -18,7 +18,7 @@ use crate::stream::{Family, Stream, streams};
 use crate::typed::{Token, is_pointer, of_text, tokens};
 use crate::view::{Decoded, decode};
 use crate::winnow::GRAM;
-use crate::words::split;
+use crate::words::alphanumeric;
 
 /// Tokens of one message that are compared.
 const TOKENS: usize = 8192;
@@ -132,12 +132,12 @@ impl<'a> Sending<'a> {
         };
         for part in &self.parts {
             if part.text.is_ascii() {
-                let words = split(&part.text, |byte| !byte.is_ascii_alphanumeric());
                 // Every letter and digit of these is a symbol.
-                let fits = |one: &str| lengths >> one.len().min(63) & 1 == 1;
-                words
-                    .filter(|(_, one)| fits(one))
-                    .for_each(|(_, one)| word(one, part.leaf));
+                alphanumeric(&part.text, |one| {
+                    if lengths >> one.len().min(63) & 1 == 1 {
+                        word(one, part.leaf);
+                    }
+                });
             } else {
                 let words = part.text.split(|char: char| !char.is_alphanumeric());
                 words.for_each(|one| word(one, part.leaf));

@@ -123,33 +123,63 @@ fn runs(mut bits: u128, least: usize) -> u64 {
     u64::try_from(bits & u128::from(u64::MAX)).unwrap_or(0)
 }
 
-/// Returns the runs of ASCII letters and digits of a text; they end where bits say so, and not by a
-/// guess at every byte.
-pub(crate) fn alphanumeric(text: &str) -> impl Iterator<Item = &str> {
+/// Hands the runs of ASCII letters and digits of a text to `each`; they end where bits say so, and not
+/// by a guess at every byte.
+pub(crate) fn alphanumeric<'t>(text: &'t str, mut each: impl FnMut(&'t str)) {
     let bytes = text.as_bytes();
-    let look = |base: usize| bits::mask(&bits::block(bytes, base), bits::alphanumeric);
-    // The block that was looked at last, and what is left of it.
-    let (mut base, mut left) = (0, look(0));
-    std::iter::from_fn(move || {
-        while left == 0 {
-            base += BLOCK;
-            if base >= bytes.len() {
-                return None;
-            }
-            left = look(base);
+    // Where the last run begins, if it goes on.
+    let mut start = None;
+    // Whether the last byte of the block before is one of them.
+    let mut before = 0;
+    for base in (0..bytes.len()).step_by(BLOCK) {
+        let within = bits::mask(&bits::block(bytes, base), bits::alphanumeric);
+        let mut edges = within ^ (within << 1 | before);
+        before = within >> (BLOCK - 1);
+        while edges != 0 {
+            let at = base + edges.trailing_zeros() as usize;
+            edges &= edges - 1;
+            start = match start {
+                Some(start) => {
+                    each(text.get(start..at).unwrap_or_default());
+                    None
+                }
+                None => Some(at),
+            };
         }
-        let first = left.trailing_zeros();
-        let start = base + first as usize;
-        let mut gaps = !left & u64::MAX << first;
-        while gaps == 0 {
-            base += BLOCK;
-            left = look(base);
-            gaps = !left;
+    }
+    if let Some(start) = start {
+        each(text.get(start..).unwrap_or_default());
+    }
+}
+
+/// Hands the words of a text that blanks divide to `each`, the last one first.
+pub(crate) fn from_end<'t>(text: &'t str, mut each: impl FnMut(&'t str)) {
+    let bytes = text.as_bytes();
+    // Where the last word ends, if it goes on.
+    let mut end = None;
+    // Whether the first byte of the block behind is one of a word.
+    let mut behind = 0;
+    for base in (0..bytes.len()).step_by(BLOCK).rev() {
+        let within = u64::MAX >> BLOCK.saturating_sub(bytes.len() - base);
+        let solid = !bits::mask(&bits::block(bytes, base), blank) & within;
+        let mut edges = solid ^ (solid >> 1 | behind << (BLOCK - 1));
+        behind = solid & 1;
+        while edges != 0 {
+            let last = edges.ilog2();
+            edges ^= 1 << last;
+            let at = base + last as usize + 1;
+            end = match end {
+                Some(end) => {
+                    each(text.get(at..end).unwrap_or_default());
+                    None
+                }
+                None => Some(at),
+            };
         }
-        let end = gaps.trailing_zeros();
-        left &= u64::MAX << end;
-        text.get(start..base + end as usize)
-    })
+    }
+    if let Some(end) = end {
+        each(text.get(..end).unwrap_or_default());
+    }
 }
 
 /// A sorted list of words in small ASCII letters.
@@ -250,7 +280,18 @@ mod tests {
         ) {
             let all = text.split(|char: char| !char.is_ascii_alphanumeric());
             let all = all.filter(|word| !word.is_empty());
-            prop_assert_eq!(alphanumeric(&text).collect::<Vec<_>>(), all.collect::<Vec<_>>());
+            let mut found = Vec::new();
+            alphanumeric(&text, |word| found.push(word));
+            prop_assert_eq!(found, all.collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn words_from_the_end_are_those_of_the_split_turned_round(
+            text in "([a-zé0-9]{0,30}[ \n\t\r\x0C]{0,2}|[a-z]{50,150} ?|[ ]{60,140}){0,9}",
+        ) {
+            let mut found = Vec::new();
+            from_end(&text, |word| found.push(word));
+            prop_assert_eq!(found, text.split_ascii_whitespace().rev().collect::<Vec<_>>());
         }
 
         #[test]

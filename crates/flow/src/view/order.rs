@@ -2,6 +2,7 @@
 
 use super::Made;
 use super::natural::Look;
+use crate::words::from_end;
 
 const TURNED: &str = "word_order";
 const APART: &str = "interleaved";
@@ -28,11 +29,11 @@ pub(super) fn turned(text: &str, look: Look, made: &mut Vec<Made>) {
     }
     let mut turned = String::with_capacity(text.len() + 1);
     let mut count = 0;
-    for word in text.split_ascii_whitespace().rev() {
+    from_end(text, |word| {
         turned.push_str(word);
         turned.push(' ');
         count += 1;
-    }
+    });
     if count >= WORDS {
         made.push(Made::new(TURNED, turned));
     }

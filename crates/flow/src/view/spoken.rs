@@ -177,17 +177,15 @@ fn radio(text: &str) -> Option<Made> {
         }
         run.clear();
     };
-    for word in alphanumeric(text) {
-        match spelled(word.as_bytes()) {
-            Some(letter) => {
-                run.push(letter);
-                between = 0;
-            }
-            // What is said for signs and capitals stands between the letters.
-            None if between < BETWEEN => between += 1,
-            None => end(&mut run),
+    alphanumeric(text, |word| match spelled(word.as_bytes()) {
+        Some(letter) => {
+            run.push(letter);
+            between = 0;
         }
-    }
+        // What is said for signs and capitals stands between the letters.
+        None if between < BETWEEN => between += 1,
+        None => end(&mut run),
+    });
     end(&mut run);
     (!plain.is_empty()).then(|| Made::new("radio_alphabet", plain))
 }
