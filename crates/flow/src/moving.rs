@@ -153,32 +153,21 @@ pub(crate) fn periods(text: &str) -> Vec<String> {
         words.extend(self::words(text).take(MOST_ROWS * 2));
     }
     let hashes: Vec<u64> = words.iter().map(|word| first(word)).collect();
-    // Every word is compared with many: halves are compared four at a time.
-    let half = |shift: u32| {
-        let halves = hashes
-            .iter()
-            .map(|hash| hash >> shift & u64::from(u32::MAX));
-        let halves = halves.map(|half| u32::try_from(half).unwrap_or(0));
-        halves.collect::<Vec<u32>>()
-    };
-    let (upper, lower) = (half(32), half(0));
-    let again = |period: usize| {
-        let later = |halves| <[u32]>::get(halves, period..).unwrap_or_default();
-        let upper = upper.iter().zip(later(&upper));
-        let lower = lower.iter().zip(later(&lower));
-        let same = upper
-            .zip(lower)
-            .map(|((one, two), (three, four))| u32::from((one ^ two) | (three ^ four) == 0));
-        // INVARIANT: there are fewer words than would wrap; checked sums are slow here.
-        usize::try_from(same.fold(0, u32::wrapping_add)).unwrap_or(0)
-    };
-    let counts: Vec<(usize, usize)> = (2..=MOST_PERIOD).map(|one| (one, again(one))).collect();
-    let mut found = Vec::new();
-    let period = counts.iter().find(|(period, again)| {
+    let is_row = |(period, again): &(usize, usize)| {
         let rows = words.len() / period;
         rows >= FEWEST_ROWS && again * 5 >= (rows - 1) * 4
-    });
-    if let Some(&(period, _)) = period {
+    };
+    let is_often = |most: usize| most >= FEWEST_ROWS - 1 && most * OFTEN >= words.len();
+    // Every word is compared with many, four at a time, by half of what is known of it: those are no fewer
+    // than the same, and nearly always too few already.
+    let halves: Vec<u32> = hashes.iter().map(|hash| half(*hash)).collect();
+    let alike = counts(&halves);
+    if !alike.iter().any(|one| is_row(one) || is_often(one.1)) {
+        return Vec::new();
+    }
+    let counts = counts(&hashes);
+    let mut found = Vec::new();
+    if let Some(&(period, _)) = counts.iter().find(|one| is_row(one)) {
         found = table(
             &words
                 .chunks(period)
@@ -187,7 +176,7 @@ pub(crate) fn periods(text: &str) -> Vec<String> {
         );
     }
     let most = counts.iter().map(|(_, again)| *again).max().unwrap_or(0);
-    if most >= FEWEST_ROWS - 1 && most * OFTEN >= words.len() {
+    if is_often(most) {
         let mut seen = HashMap::new();
         for hash in &hashes {
             *seen.entry(hash).or_insert(0) += 1;
@@ -197,6 +186,28 @@ pub(crate) fn periods(text: &str) -> Vec<String> {
         found.extend(joined(once.map(|(word, _)| *word)));
     }
     found
+}
+
+/// Counts for each period how many words are the same as the one so many further on.
+fn counts<T: PartialEq>(words: &[T]) -> [(usize, usize); MOST_PERIOD - 1] {
+    let mut counts = [(0, 0); MOST_PERIOD - 1];
+    for (count, period) in counts.iter_mut().zip(2..) {
+        let later = words.get(period..).unwrap_or_default();
+        let same = words
+            .iter()
+            .zip(later)
+            .map(|(one, two)| u32::from(one == two));
+        // INVARIANT: there are fewer words than would wrap; checked sums are slow here.
+        let again = same.fold(0, u32::wrapping_add);
+        *count = (period, usize::try_from(again).unwrap_or(0));
+    }
+    counts
+}
+
+/// Returns half of a number, in which all of it has a part.
+fn half(number: u64) -> u32 {
+    let both = number ^ number >> 32;
+    u32::try_from(both & u64::from(u32::MAX)).unwrap_or(0)
 }
 
 /// Returns the beginning of a word as a number, which is quicker to compare than the word.
