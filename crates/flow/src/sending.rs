@@ -69,7 +69,9 @@ impl<'a> Sending<'a> {
         let mut leaves = said.iter().map(|part| part.leaf);
         let first = leaves.next().unwrap_or(WHOLE);
         let leaves = first..=leaves.next_back().unwrap_or(first);
-        let mut grams = Vec::new();
+        // Nearly all of them are in the first stream.
+        let first = self.streams.first().map_or(0, |stream| stream.grams.len());
+        let mut grams = Vec::with_capacity(first.min(SAID));
         for stream in &self.streams {
             if !matches!(stream.family, Family::Decoded | Family::Aligned) {
                 let within = stream.windows_in(&leaves);
