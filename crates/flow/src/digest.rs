@@ -43,7 +43,7 @@ pub(crate) fn digests(whole: &str, parts: &[Part<'_>], least: usize, bytes: usiz
             hash: digest(text),
             how,
             leaf,
-            length: u32::try_from(text.chars().count()).unwrap_or(u32::MAX),
+            length: u32::try_from(characters(text)).unwrap_or(u32::MAX),
         });
     };
     let cut = |text: &'_ str| text.floor_char_boundary(bytes);
@@ -69,6 +69,15 @@ pub(crate) fn digests(whole: &str, parts: &[Part<'_>], least: usize, bytes: usiz
         }
     }
     found
+}
+
+/// Counts characters; those of ASCII are told by the length.
+fn characters(text: &str) -> usize {
+    if text.is_ascii() {
+        text.len()
+    } else {
+        text.chars().count()
+    }
 }
 
 /// Tells, for plain text, whether normalizing would change nothing.
