@@ -18,6 +18,9 @@ use crate::database::Fault;
 
 /// How long an answer is waited for; a database that takes longer counts as lost.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a database may take to greet, from the first packet to the login: what accepts connections and
+/// speaks something else never does.
+const GREETING: Duration = Duration::from_secs(5);
 /// How often a connection is given the time to hear that it was closed.
 const LISTENED: usize = 3;
 /// What every connection begins with. Plans are made for the values that are asked for.
@@ -72,7 +75,7 @@ impl Connection {
     pub(super) fn reach(address: &Address) -> Result<Self, Error> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Error::Thread)?;
-        let client = runtime.block_on(connect(address));
+        let client = runtime.block_on(greeted(address, GREETING));
         Ok(Self {
             client: client.map_err(|fault| told(address, &fault))?,
             prepared: HashMap::new(),
@@ -209,6 +212,20 @@ fn given(answers: &[SimpleQueryMessage]) -> Option<i64> {
     })
 }
 
+/// Connects within a time, for each of the hosts that may be tried.
+async fn greeted(address: &Address, limit: Duration) -> Result<Client, Fault> {
+    let config = &address.config;
+    let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
+    let limit = limit.saturating_mul(u32::try_from(hosts).unwrap_or(u32::MAX).max(1));
+    let connected = tokio::time::timeout(limit, connect(address)).await;
+    connected.unwrap_or_else(|_| {
+        let limit = limit.as_secs_f64();
+        Err(Fault::new(format!(
+            "nothing that speaks PostgreSQL answered there within {limit} s"
+        )))
+    })
+}
+
 async fn connect(address: &Address) -> Result<Client, Fault> {
     // Without a task of its own nobody would talk to the database while we wait.
     if let Some(tls) = &address.tls {
@@ -219,4 +236,24 @@ async fn connect(address: &Address) -> Result<Client, Fault> {
     let (client, connection) = address.config.connect(NoTls).await?;
     tokio::spawn(connection);
     Ok(client)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// Regression for #8: what accepts and never answers was waited for without an end.
+    #[tokio::test]
+    async fn what_accepts_and_speaks_something_else_is_not_waited_for() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = silent.local_addr().unwrap().port();
+        let address = Address::parse(&format!("postgres://me@127.0.0.1:{port}/log")).unwrap();
+        let connecting = greeted(&address, Duration::from_millis(50));
+        // Who is not refused within a minute would not be within an hour.
+        let told = tokio::time::timeout(Duration::from_mins(1), connecting).await;
+        let told = told.unwrap().map(drop).unwrap_err().to_string();
+        assert!(told.contains("within 0.05 s"), "{told}");
+    }
 }
