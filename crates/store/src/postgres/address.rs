@@ -1,6 +1,7 @@
 //! Where a PostgreSQL database is: its address, and whether the way there is encrypted.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -50,8 +51,17 @@ impl Address {
             let why = std::error::Error::source(&fault).map(ToString::to_string);
             wrong(why.unwrap_or_else(|| fault.to_string()))
         })?;
+        let (hosts, addresses) = (config.get_hosts(), config.get_hostaddrs());
+        let is_nowhere = |host: &Host| matches!(host, Host::Tcp(name) if name.is_empty());
+        // Whoever connects wants one of both, and where both are given goes to the address.
+        if addresses.is_empty() && (hosts.is_empty() || hosts.iter().any(is_nowhere)) {
+            return Err(wrong("it names no host".to_owned()));
+        }
         let encrypted = match mode {
-            None => !config.get_hosts().iter().all(is_here),
+            None => {
+                let is_local = addresses.iter().all(IpAddr::is_loopback);
+                !(is_local && hosts.iter().all(is_here))
+            }
             Some("disable") => false,
             Some("prefer" | "require" | "verify-ca" | "verify-full") => true,
             Some(other) => return Err(wrong(format!("`sslmode` is `{other}`"))),
@@ -81,7 +91,7 @@ impl Address {
 fn is_here(host: &Host) -> bool {
     match host {
         Host::Tcp(name) => {
-            let address: Option<std::net::IpAddr> = name.parse().ok();
+            let address: Option<IpAddr> = name.parse().ok();
             name == "localhost" || address.is_some_and(|address| address.is_loopback())
         }
         #[cfg(unix)]
@@ -138,5 +148,15 @@ mod tests {
         check(&at("h/log?colour=red"), None);
         check("postgres://h:port/log", None);
         check("mysql://h/log", None);
+        // Regression for #8: without a host there is nobody to connect to.
+        for nowhere in ["postgres://", "postgres:///log", "postgres://me@/log"] {
+            check(nowhere, None);
+        }
+        check("postgres://me@:5432/log", None);
+        let socket = "postgres:///log?host=/var/run/postgresql";
+        check(socket, Some((false, "postgres:///var/run/postgresql/log")));
+        // An address beside a name is where the way leads.
+        let beside = at("localhost/log?hostaddr=192.0.2.1");
+        check(&beside, Some((true, "postgres://localhost/log")));
     }
 }
