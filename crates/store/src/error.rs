@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be made.
-    #[error("cannot open activity log `{}`: {source}", path.display())]
+    #[error("cannot make activity log `{}`: {why}", path.display())]
     Create {
         /// The file.
         path: PathBuf,
-        /// Why.
-        source: std::io::Error,
+        /// Why. Not as a source, which whoever tells the whole of an error would tell a second time.
+        why: String,
     },
     /// The database cannot be used.
-    #[error("cannot open activity log `{}`: {source}", path.display())]
+    #[error("cannot open activity log `{}`: {why}", path.display())]
     Open {
         /// The file.
         path: PathBuf,
-        /// Why.
-        source: rusqlite::Error,
+        /// Why, as SQLite says it.
+        why: String,
     },
     /// A later version wrote the database.
     #[error("activity log `{}` has form {found}, and this version knows forms up to {known}", path.display())]
@@ -63,9 +63,9 @@ pub enum Error {
 impl Error {
     /// Makes a closure that wraps what SQLite said.
     pub(crate) fn open(path: &Path) -> impl Fn(rusqlite::Error) -> Self {
-        move |source| Self::Open {
+        move |fault| Self::Open {
             path: path.to_owned(),
-            source,
+            why: fault.to_string(),
         }
     }
 }

@@ -51,5 +51,11 @@ pub fn reach_database(url: &str) -> Result<(), Error> {
     postgres::Postgres::at(url)?.reach()
 }
 
+/// Says what is wrong with a SQLite log that is there, if that is found within two seconds. Nothing is
+/// changed there.
+pub fn examine_log(path: &std::path::Path) -> Result<(), Error> {
+    sqlite::Sqlite::at(path).examine()
+}
+
 /// The name of the database in the data folder.
 pub const FILE: &str = "activity.db";

@@ -14,6 +14,7 @@ mod schema;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub use self::baselines::SqliteBaselines;
 pub use self::reader::Reader;
@@ -22,6 +23,9 @@ use self::house::SqliteHouse;
 use self::log::SqliteLog;
 use crate::Error;
 use crate::database::Database;
+
+/// How long the pages of a database are looked at where nobody reads it yet.
+const EXAMINED: Duration = Duration::from_secs(2);
 
 /// A database in a file.
 #[derive(Debug)]
@@ -35,6 +39,11 @@ impl Sqlite {
         Self {
             path: path.to_owned(),
         }
+    }
+
+    /// Reads what is there, for a while, and changes nothing.
+    pub(crate) fn examine(&self) -> Result<(), Error> {
+        schema::examine(&self.path, EXAMINED)
     }
 }
 

@@ -199,6 +199,24 @@ async fn databases_that_do_not_answer_are_found_by_the_doctor() {
     assert_eq!(found.status.code(), Some(1), "{said}");
 }
 
+/// Regression for #8: a log that nobody can read was fine for the doctor, and the gateway said thrice why it
+/// did not start.
+#[tokio::test]
+async fn a_log_that_cannot_be_read_is_found_by_the_doctor_and_told_once() {
+    let home = written("routing_mode: all\n");
+    std::fs::create_dir_all(home.data()).unwrap();
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(home.data(), private).unwrap();
+    std::fs::write(home.log(), "no database at all\n".repeat(1000)).unwrap();
+    let found = home.run(&["doctor"]).await;
+    let said = String::from_utf8_lossy(&found.stdout).into_owned();
+    assert!(said.contains("file is not a database"), "{said}");
+    assert_eq!(found.status.code(), Some(1), "{said}");
+    let refused = home.run(&["serve", "--listen", "127.0.0.1:0"]).await;
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(said.matches("file is not a database").count(), 1, "{said}");
+}
+
 #[tokio::test]
 async fn a_good_configuration_is_shown_with_its_origins() {
     let home = written("routing_mode: all\nmcpServers:\n  files:\n    command: mcp-files\n");

@@ -2,9 +2,10 @@
 
 use std::fs::OpenOptions;
 use std::path::Path;
+use std::sync::mpsc;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::Error;
 
@@ -25,21 +26,66 @@ const BUSY: Duration = Duration::from_secs(2);
 /// Opens the database for writing, makes it with mode 0600 if it is new, and brings it to the
 /// present form.
 pub(super) fn open(path: &Path) -> Result<Connection, Error> {
-    make_private(path).map_err(|source| Error::Create {
+    make_private(path).map_err(|fault| Error::Create {
         path: path.to_owned(),
-        source,
+        why: fault.to_string(),
     })?;
     let mut connection = connect(path).map_err(Error::open(path))?;
-    let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
     let found = migrate(&mut connection).map_err(Error::open(path))?;
-    if found > known {
-        return Err(Error::Newer {
-            path: path.to_owned(),
-            found,
-            known,
-        });
-    }
+    known(path, found)?;
     Ok(connection)
+}
+
+/// Reads what there is of a database, and changes nothing: its header, its form, and for at most a while
+/// every page.
+pub(super) fn examine(path: &Path, limit: Duration) -> Result<(), Error> {
+    let looked = || -> rusqlite::Result<_> {
+        let connection = open_to_read(path)?;
+        let found = form(&connection)?;
+        Ok((found, damage(&connection, limit)?))
+    };
+    let (found, damage) = looked().map_err(Error::open(path))?;
+    known(path, found)?;
+    damage.map_or(Ok(()), |why| {
+        let path = path.to_owned();
+        Err(Error::Open { path, why })
+    })
+}
+
+/// Returns the first thing that is wrong with the pages that are read in time.
+fn damage(connection: &Connection, limit: Duration) -> rusqlite::Result<Option<String>> {
+    let (interrupt, (done, ended)) = (connection.get_interrupt_handle(), mpsc::channel::<()>());
+    let said = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if ended.recv_timeout(limit) == Err(mpsc::RecvTimeoutError::Timeout) {
+                interrupt.interrupt();
+            }
+        });
+        let said = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+        drop(done);
+        said
+    });
+    match said {
+        Ok(said) => Ok(Some(said).filter(|said: &String| said != "ok")),
+        // It is large: what was read of it is fine.
+        Err(fault) if fault.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
+            Ok(None)
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Refuses a form that only a later version knows.
+fn known(path: &Path, found: i64) -> Result<(), Error> {
+    let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
+    if found <= known {
+        return Ok(());
+    }
+    Err(Error::Newer {
+        path: path.to_owned(),
+        found,
+        known,
+    })
 }
 
 /// Opens the database for reading only.
@@ -87,11 +133,13 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+/// Returns the form that the database has.
+fn form(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
 /// Takes the steps that are missing and returns the form that the database then has.
 fn migrate(connection: &mut Connection) -> rusqlite::Result<i64> {
-    let form = |connection: &Connection| {
-        connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))
-    };
     let current = |found: i64| usize::try_from(found).is_ok_and(|found| found >= STEPS.len());
     let found = form(connection)?;
     if current(found) {
@@ -113,6 +161,8 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
+
+    const LONG: Duration = Duration::from_mins(1);
 
     #[test]
     fn a_database_is_private_and_opens_again_but_not_if_it_is_from_the_future() {
@@ -168,7 +218,33 @@ mod tests {
         let text = "a letter, and nothing that was ever a database".repeat(100);
         std::fs::write(&path, &text).unwrap();
         let refused = open(&path).unwrap_err().to_string();
-        assert!(refused.contains("activity.db"), "{refused}");
+        let said = "activity.db`: file is not a database";
+        assert!(refused.ends_with(said), "{refused}");
+        assert_eq!(examine(&path, LONG).unwrap_err().to_string(), refused);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
+
+    /// Regression for #8: a log that was cut off, or written over in the middle, looked fine.
+    #[test]
+    fn what_is_left_of_a_database_is_told_from_a_whole_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("activity.db");
+        let connection = open(&path).unwrap();
+        // A table of many pages.
+        let fill = "WITH RECURSIVE one(n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM one LIMIT 5000) \
+                    INSERT INTO gap SELECT n, n, hex(randomblob(50)) FROM one";
+        connection.execute_batch(fill).unwrap();
+        drop(connection);
+        examine(&path, LONG).unwrap();
+        // One that takes longer than it may is not damaged for that.
+        examine(&path, Duration::ZERO).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        let middle = whole.len() / 2;
+        std::fs::write(&path, &whole[..middle]).unwrap();
+        assert!(examine(&path, LONG).is_err(), "it was cut off");
+        let mut spoilt = whole.clone();
+        spoilt[middle..middle + 8192].fill(0xA5);
+        std::fs::write(&path, &spoilt).unwrap();
+        assert!(examine(&path, LONG).is_err(), "it was written over");
     }
 }

@@ -1,8 +1,10 @@
-//! Whether the databases of the configuration answer, looked at while no gateway uses them. Nothing is
-//! changed there.
+//! Whether the databases of the configuration answer, and whether the log can be read where it is a file,
+//! looked at while no gateway uses them. Nothing is changed there.
+
+use std::path::Path;
 
 use mcpproxy_config::Loaded;
-use mcpproxy_store::{Error, reach_database};
+use mcpproxy_store::{Error, examine_log, reach_database};
 use tokio::runtime::Builder;
 
 use super::check::Check;
@@ -13,16 +15,38 @@ const AREA: &str = "Databases";
 /// Connects to what the configuration names.
 pub(super) fn checks(loaded: &Loaded) -> Vec<Check> {
     let gateway = &loaded.config.gateway;
-    let store = gateway.store.as_ref().map(|url| {
-        let hint = "a gateway does not start without it; see to it that it answers at `store`";
-        check("the activity log", reach_database(url.expose()), hint)
-    });
+    let store = match &gateway.store {
+        Some(url) => {
+            let hint = "a gateway does not start without it; see to it that it answers at `store`";
+            Some(check(
+                "the activity log",
+                reach_database(url.expose()),
+                hint,
+            ))
+        }
+        None => file(&gateway.data_dir.join(mcpproxy_store::FILE)),
+    };
     let live = gateway.live.as_ref().map(|settings| {
         let hint =
             "a gateway does not start without it; see to it that Redis answers at `live.url`";
         check("live state", asked(live::reach(settings)), hint)
     });
     store.into_iter().chain(live).collect()
+}
+
+/// Looks at the log in a file, if there is one.
+fn file(path: &Path) -> Option<Check> {
+    if !path.exists() {
+        return None;
+    }
+    Some(match examine_log(path) {
+        Ok(()) => Check::ok(AREA, format!("`{}` can be read", path.display())),
+        Err(fault) => {
+            let hint = "a gateway does not start with it; put a copy in its place, or move it away and \
+                        a new one is begun";
+            Check::fail(AREA, fault.to_string(), hint)
+        }
+    })
 }
 
 fn check(what: &str, reached: Result<(), Error>, hint: &str) -> Check {
