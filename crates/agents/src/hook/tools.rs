@@ -91,12 +91,15 @@ const NAMES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Makes a tool that the agent brings along.
+/// Makes a tool that the agent brings along. No agent writes characters that nobody sees: a name with one is
+/// that of no known tool, and is not to be read as if it were on record.
 pub(super) fn own(spelled: &str) -> Tool {
+    let is_seen = !spelled.chars().any(char::is_control);
     let letters = spelled.chars().filter(char::is_ascii_alphanumeric);
     let word: String = letters.take(40).map(|it| it.to_ascii_lowercase()).collect();
     let mut known = NAMES.iter().filter(|(_, all)| all.contains(&word.as_str()));
-    let name = known.next().map_or(spelled, |(name, _)| *name);
+    let known = known.next().filter(|_| is_seen);
+    let name = known.map_or(spelled, |(name, _)| *name);
     Tool::Own {
         name: name.to_owned(),
         spelled: spelled.to_owned(),
@@ -178,6 +181,9 @@ mod tests {
         check("Task", "Task Agent spawn_agent");
         check("frobnicate", "frobnicate");
         check("日本", "日本");
+        // Regression for #8: it was on record as another tool than was told.
+        check("Ba\0sh", "Ba\0sh");
+        check("Ba\u{1b}sh", "Ba\u{1b}sh");
     }
 
     #[test]
