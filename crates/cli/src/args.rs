@@ -523,6 +523,8 @@ pub(crate) enum Activity {
     Export(Box<ActivityExport>),
     /// Look for records that were changed, taken out or put in behind the log's back.
     Verify(ActivityVerify),
+    /// Make what records are found by anew from the records.
+    Reindex,
 }
 
 #[derive(Debug, clap::Args)]

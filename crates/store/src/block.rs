@@ -178,7 +178,8 @@ impl Block {
         self.bytes
     }
 
-    /// Takes a record in.
+    /// Takes a record in. An audit makes the same of the same record later: whoever changes what is made of it
+    /// has finished blocks finished again, with a step of the schema.
     pub(crate) fn add(&mut self, place: i64, columns: &Columns<'_>) {
         let place = u16::try_from(place - self.number * SIZE).unwrap_or(u16::MAX);
         self.bytes += columns.bytes();
@@ -197,17 +198,23 @@ impl Block {
 
     /// Returns which records have which value, as bitmaps: fields by their numbers. Which of them are calls
     /// is there also where none is: without it nothing is known.
-    pub(crate) fn postings(&self) -> impl Iterator<Item = (i64, &str, Vec<u8>)> {
-        let calls = std::iter::once((CALLS, "", self.calls.to_bytes()));
+    pub(crate) fn bitmaps(&self) -> impl Iterator<Item = (i64, &str, &Bits)> {
+        let calls = std::iter::once((CALLS, "", &*self.calls));
         let values = self.postings.iter().flat_map(|(field, values)| {
             let values = match values {
                 Values::Few(values) => Some(values),
                 Values::Many(_) => None,
             };
             let values = values.into_iter().flatten();
-            values.map(|(value, bits)| (code(*field), value.as_str(), bits.to_bytes()))
+            values.map(|(value, bits)| (code(*field), value.as_str(), bits))
         });
         values.chain(calls)
+    }
+
+    /// Returns the same as it is kept.
+    pub(crate) fn postings(&self) -> impl Iterator<Item = (i64, &str, Vec<u8>)> {
+        let bitmaps = self.bitmaps();
+        bitmaps.map(|(field, value, bits)| (field, value, bits.to_bytes()))
     }
 
     /// Returns the digests, also those that are empty: without one nothing is known.
@@ -248,6 +255,12 @@ pub(crate) fn how(field: Field) -> How {
         | Field::Severity
         | Field::Detection => How::Bitmaps,
     }
+}
+
+/// Tells whether a number is that of a field with bitmaps.
+pub(crate) fn is_bitmap(number: i64) -> bool {
+    let mut fields = Field::ALL.into_iter();
+    fields.any(|field| code(field) == number && how(field) == How::Bitmaps)
 }
 
 /// The number of a field in the database; it stays.

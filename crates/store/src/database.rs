@@ -219,6 +219,9 @@ pub(crate) trait Log: Send + 'static {
 
     /// Keeps a statement in the place of an earlier one.
     fn state(&mut self, checkpoint: &Checkpoint) -> Result<(), Fault>;
+    /// Drops how records are found, of all blocks.
+    fn forget(&mut self) -> Result<(), Fault>;
+
 
     /// Keeps how the records of a finished block are found.
     fn seal(&mut self, block: &Block) -> Result<(), Fault>;

@@ -49,6 +49,18 @@ pub(crate) fn find(bytes: &[u8], values: &[String]) -> Bits {
     found
 }
 
+/// Tells whether two of what [`Digest::to_bytes`] gave say the same of some records.
+pub(crate) fn is_same(one: &[u8], other: &[u8], among: &Bits) -> bool {
+    let (one, other): (&[[u8; 2]], &[[u8; 2]]) = (one.as_chunks().0, other.as_chunks().0);
+    let at = |kept: &[[u8; 2]], place: u16| {
+        let kept = kept.get(usize::from(place));
+        kept.copied().map_or(NONE, u16::from_le_bytes)
+    };
+    let longest = one.len().max(other.len());
+    let mut places = (0_u16..).take(longest).filter(|place| among.has(*place));
+    places.all(|place| at(one, place) == at(other, place))
+}
+
 /// Bits of a value: those of FNV-1a, which stays. Who makes values that have the same slows down
 /// questions about them, and hides nothing.
 fn bits(value: &str) -> u16 {

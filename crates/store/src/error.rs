@@ -55,6 +55,14 @@ pub enum Error {
         /// The newest form that is known here.
         known: usize,
     },
+    /// What records are found by cannot be made anew.
+    #[error("cannot make the index of `{name}` anew: {why}")]
+    Index {
+        /// The database, without a password.
+        name: String,
+        /// Why.
+        why: String,
+    },
     /// A thread of the log cannot be started.
     #[error("cannot start the activity log's writer: {0}")]
     Thread(std::io::Error),

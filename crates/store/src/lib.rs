@@ -16,6 +16,7 @@ mod digest;
 mod error;
 mod gap;
 mod health;
+mod index;
 mod names;
 mod paging;
 mod postgres;
@@ -55,6 +56,24 @@ pub fn reach_database(url: &str) -> Result<(), Error> {
 /// changed there.
 pub fn examine_log(path: &std::path::Path) -> Result<(), Error> {
     sqlite::Sqlite::at(path).examine()
+}
+
+/// Makes what the records of a SQLite log are found by anew from the records, and returns of how many
+/// blocks.
+pub fn remake_index(path: &std::path::Path) -> Result<u64, Error> {
+    remade(&sqlite::Sqlite::at(path))
+}
+
+/// Does the same in a PostgreSQL database. Not from within a runtime.
+pub fn remake_database_index(url: &str) -> Result<u64, Error> {
+    remade(&postgres::Postgres::at(url)?)
+}
+
+fn remade(database: &impl database::Database) -> Result<u64, Error> {
+    index::remake(database).map_err(|fault| Error::Index {
+        name: database.name().into_owned(),
+        why: fault.to_string(),
+    })
 }
 
 /// The name of the database in the data folder.

@@ -1,6 +1,7 @@
 //! Going through the log to find what was changed, taken out or put in behind its back.
 //!
-//! One pass over the records in the order of their places, with the end of every chain in memory.
+//! One pass over the records in the order of their places, with the end of every chain in memory, and one
+//! block of records whose index is compared (`index`).
 //! What cannot be seen: records that were taken off the end together with the signature over
 //! them, where somebody kept an older one.
 
@@ -12,6 +13,7 @@ use crate::chain::{self, Genesis, Redacted};
 use crate::checkpoint::{Checkpoint, State, hex};
 use crate::database::Row;
 use crate::gap::{Gap, Gaps};
+use crate::index::{Comparison, Misfiled};
 use crate::redaction::{Bare, Redacting};
 
 /// Flaws that are told; of more it is only said that there are.
@@ -33,6 +35,9 @@ pub struct Verified {
     pub unsigned: u64,
     /// Records that were dropped, with a signature over it.
     pub pruned: u64,
+    /// Full blocks of records that have no index: all their records are looked at by whoever asks, until
+    /// upkeep has made one.
+    pub unindexed: u64,
     /// Chains.
     pub writers: u64,
     /// Keys that signed and that nobody vouches for, in hexadecimal.
@@ -57,6 +62,8 @@ pub struct Flaw {
     pub record: Option<(u64, CallId)>,
     /// Whose chain, and where in it.
     pub chain: Option<(Id128, u64)>,
+    /// The block of records, counted from the beginning of the log.
+    pub block: Option<u64>,
     /// What is wrong.
     pub what: &'static str,
 }
@@ -218,18 +225,21 @@ impl<'a> Verifier<'a> {
     fn believe(&mut self, signed: Signed, key: &[u8], about: (&Genesis, i64)) -> bool {
         match signed {
             Signed::Trusted => {}
-            Signed::Unknown => {
-                let key = hex(key);
-                if !self.found.unknown_keys.contains(&key) {
-                    self.found.unknown_keys.push(key);
-                }
-            }
+            Signed::Unknown => self.doubt(key),
             Signed::Forged => {
                 self.flaw(None, Some(about), "the signature is not genuine");
                 return false;
             }
         }
         true
+    }
+
+    /// Takes note of a key that nobody vouches for.
+    fn doubt(&mut self, key: &[u8]) {
+        let key = hex(key);
+        if !self.found.unknown_keys.contains(&key) {
+            self.found.unknown_keys.push(key);
+        }
     }
 
     /// Looks at the next record.
@@ -298,6 +308,25 @@ impl<'a> Verifier<'a> {
         }
     }
 
+    /// Takes note of a block whose index is not what it should be.
+    pub(crate) fn misfiled(&mut self, (block, what): Misfiled) {
+        self.tell(Flaw {
+            record: None,
+            chain: None,
+            block: u64::try_from(block).ok(),
+            what,
+        });
+    }
+
+    /// Ends the comparison of indexes.
+    pub(crate) fn compared(&mut self, comparison: Comparison) {
+        let (unindexed, misfiled) = comparison.finish();
+        self.found.unindexed = unindexed;
+        if let Some(misfiled) = misfiled {
+            self.misfiled(misfiled);
+        }
+    }
+
     /// Ends the pass.
     pub(crate) fn finish(mut self) -> Verified {
         let threads = std::mem::take(&mut self.threads);
@@ -337,18 +366,23 @@ impl<'a> Verifier<'a> {
         chain: Option<(&Genesis, i64)>,
         what: &'static str,
     ) {
-        if self.found.flaws.len() >= MOST {
-            self.found.more += 1;
-            return;
-        }
         let chain = chain.map(|(genesis, number)| {
             let number = u64::try_from(number).unwrap_or(0);
             (Id128::from_bytes(genesis.name), number)
         });
-        self.found.flaws.push(Flaw {
+        self.tell(Flaw {
             record,
             chain,
+            block: None,
             what,
         });
+    }
+
+    fn tell(&mut self, flaw: Flaw) {
+        if self.found.flaws.len() >= MOST {
+            self.found.more += 1;
+        } else {
+            self.found.flaws.push(flaw);
+        }
     }
 }

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcpproxy_core::{ActivityReader as _, ActivitySink as _, Durability, Field, SinkFault, Wall};
+use mcpproxy_core::{
+    ActivityReader as _, ActivitySink as _, Durability, Field, Record, SinkFault, Wall,
+};
 use mcpproxy_store::{Options, Reader, Retention, Sink};
 use mcpproxy_testkit::suite::activity::{
     self as suite, NOON, denial, fill, number, numbers, query, record, until,
@@ -18,6 +20,13 @@ use tempfile::TempDir;
 
 /// What is said of a statement that nobody signed so.
 const FORGED: &str = "the signature is not genuine";
+/// What is said of a block whose index was changed, of one whose index is gone, and of one that has an index too
+/// soon.
+const MISFILED: [&str; 3] = [
+    "the index of a block is not what its records make it",
+    "the index of a block is gone",
+    "an index was put in for a block that is not full",
+];
 const DAY: Duration = Duration::from_hours(24);
 
 struct Log {
@@ -64,6 +73,22 @@ fn open(path: &Path, retention: Retention, clock: &Arc<FixedClock>) -> Sink {
         clock: Arc::clone(clock) as _,
     };
     Sink::sqlite(path, options).unwrap()
+}
+
+/// Adds records of hooks that hold something sensitive, and waits until they are on disk: what they are found
+/// by is partly read from words, which go in time.
+async fn fill_told(sink: &Sink, numbers: std::ops::Range<u64>) {
+    for number in numbers {
+        let record = Record {
+            kind: "hook_evaluation",
+            has_sensitive_data: true,
+            ..suite::told(number)
+        };
+        while sink.append(record.clone(), Durability::Relaxed).await == Err(SinkFault::Full) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+    sink.flush().await.unwrap();
 }
 
 /// Changes the database behind the log's back.
@@ -576,6 +601,104 @@ async fn what_is_changed_taken_out_or_put_in_is_found() {
     let found = log.reader().verify(&WordSigner("others")).unwrap();
     assert_eq!((found.unknown_keys.len(), found.flaws.len()), (1, 0));
     assert!(!found.is_sound(), "a key that nobody knows was believed");
+}
+
+/// Regression for #8: who changed what records are found by hid them from filters and summaries, and the log
+/// counted as sound.
+#[tokio::test]
+async fn an_index_that_its_records_do_not_make_is_found_and_made_anew() {
+    let log = Log::open(Retention::ALL);
+    suite::fill_mixed(&log.sink).await;
+    log.sealed(2).await;
+    let [changed, gone, early] = MISFILED;
+    let check = |sql: &str, expect: &[(u64, &str)]| {
+        tamper(&log.path(), sql);
+        let found = log.reader().verify(&WordSigner("ours")).unwrap();
+        let told = found
+            .flaws
+            .iter()
+            .map(|flaw| (flaw.block.unwrap(), flaw.what));
+        assert_eq!(told.collect::<Vec<_>>(), expect, "{sql}");
+        assert_eq!(mcpproxy_store::remake_index(&log.path()).unwrap(), 2);
+        let found = log.reader().verify(&WordSigner("ours")).unwrap();
+        assert_eq!((found.flaws, found.unindexed), (vec![], 0), "{sql}");
+    };
+    let both = [(0, changed), (1, changed)];
+    check("", &[]);
+    check("DELETE FROM posting WHERE value = 'blocked'", &both);
+    check(
+        "DELETE FROM posting WHERE field = 5 AND value = 's1'",
+        &[(0, changed)],
+    );
+    check(
+        "DELETE FROM posting WHERE field = 5 AND value = 's3'",
+        &[(1, changed)],
+    );
+    check("DELETE FROM posting", &both);
+    check(
+        "UPDATE posting SET records = x'' WHERE value = 'deny'",
+        &both,
+    );
+    check("UPDATE posting SET records = x'' WHERE field = 18", &both);
+    let digest = "UPDATE posting SET records = zeroblob(4096) WHERE field = 15 AND block = 1";
+    check(digest, &[(1, changed)]);
+    let extra =
+        "INSERT INTO posting SELECT field, 'never', block, records FROM posting WHERE field = 4";
+    check(extra, &both);
+    let more = "UPDATE posting SET records = (SELECT records FROM posting WHERE value = 'tool_call') \
+                WHERE value = 'blocked' AND block = 0";
+    check(more, &[(0, changed)]);
+    check(
+        "UPDATE block SET last_at = first_at WHERE block = 1",
+        &[(1, changed)],
+    );
+    check("DELETE FROM block WHERE block = 0", &[(0, gone)]);
+    check("INSERT INTO block VALUES (2, 0, 1)", &[(2, early)]);
+    check("INSERT INTO block VALUES (7, 0, 1)", &[(7, early)]);
+    suite::counts_what_pages_give(&log.reader());
+    // What hides nothing is left to upkeep.
+    check("DELETE FROM posting WHERE field > 14", &[]);
+    tamper(&log.path(), "DELETE FROM posting; DELETE FROM block");
+    let found = log.reader().verify(&WordSigner("ours")).unwrap();
+    assert_eq!((found.flaws, found.unindexed), (vec![], 2));
+}
+
+#[tokio::test]
+async fn what_is_redacted_and_dropped_leaves_an_index_that_is_sound() {
+    let log = Log::open(Retention::ALL);
+    fill_told(&log.sink, 1..5001).await;
+    log.sealed(2).await;
+    let sound = || {
+        let found = log.reader().verify(&WordSigner("ours")).unwrap();
+        assert_eq!(found.flaws, []);
+        found.redacted
+    };
+    assert_eq!(sound(), 0);
+    log.clock.set_wall(Wall(NOON + 9000).after(30 * DAY));
+    log.sink.retain(Retention {
+        redact_after: Some(30 * DAY),
+        ..Retention::ALL
+    });
+    let said = "SELECT count(*) FROM activity WHERE words IS NOT NULL";
+    until("words to go", || log.count(said) == 0).await;
+    log.sink.flush().await.unwrap();
+    assert_eq!(sound(), 5000);
+    // What stands for records that are dropped hides none of those that are left.
+    let before =
+        "CREATE TABLE old AS SELECT * FROM posting; CREATE TABLE spans AS SELECT * FROM block";
+    tamper(&log.path(), before);
+    log.sink.retain(Retention {
+        max_records: Some(4000),
+        ..Retention::ALL
+    });
+    let first = || log.count("SELECT min(seq) FROM activity");
+    until("surplus records to go", || first() == 1001).await;
+    log.sink.flush().await.unwrap();
+    assert_eq!(sound(), 4000);
+    let late = "INSERT OR REPLACE INTO posting SELECT * FROM old; \
+                INSERT OR REPLACE INTO block SELECT * FROM spans";
+    tamper(&log.path(), late);
+    assert_eq!(sound(), 4000);
 }
 
 #[tokio::test]

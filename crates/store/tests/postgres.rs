@@ -21,6 +21,13 @@ use serde_json::Value;
 
 /// What is said of a statement that nobody signed so.
 const FORGED: &str = "the signature is not genuine";
+/// What is said of a block whose index was changed, of one whose index is gone, and of one that has an index too
+/// soon.
+const MISFILED: [&str; 3] = [
+    "the index of a block is not what its records make it",
+    "the index of a block is gone",
+    "an index was put in for a block that is not full",
+];
 const DAY: Duration = Duration::from_hours(24);
 
 struct Log {
@@ -291,6 +298,59 @@ async fn words_that_the_log_did_not_drop_are_missed() {
                records = '\\x0000000000002710' || substr(records, 9)";
     client.batch_execute(sql).await.unwrap();
     check(2, &[FORGED, suite::TAKEN, suite::TAKEN]);
+}
+
+/// Regression for #8: who changed what records are found by hid them from filters and summaries, and the log
+/// counted as sound.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_that_its_records_do_not_make_is_found_and_made_anew() {
+    let log = Log::open();
+    suite::fill_mixed(&log.sink).await;
+    let client = log.client().await;
+    settled(&client, "SELECT count(*) = 2 FROM block").await;
+    let [changed, gone, early] = MISFILED;
+    let check = async |sql: &str, expect: &[(u64, &str)]| {
+        client.batch_execute(sql).await.unwrap();
+        let flaws = log.verified().flaws;
+        let told = flaws.iter().map(|flaw| (flaw.block.unwrap(), flaw.what));
+        assert_eq!(told.collect::<Vec<_>>(), expect, "{sql}");
+        let url = log.postgres.url();
+        let remade = std::thread::spawn(move || mcpproxy_store::remake_database_index(&url));
+        assert_eq!(remade.join().unwrap().unwrap(), 2);
+        let found = log.verified();
+        assert_eq!((found.flaws, found.unindexed), (vec![], 0), "{sql}");
+    };
+    let both = [(0, changed), (1, changed)];
+    check("", &[]).await;
+    check("DELETE FROM posting WHERE value = 'blocked'", &both).await;
+    let session = "DELETE FROM posting WHERE field = 5 AND value = 's3'";
+    check(session, &[(1, changed)]).await;
+    check(
+        "UPDATE posting SET records = '' WHERE value = 'deny'",
+        &both,
+    )
+    .await;
+    let digest = "UPDATE digest SET records = '\\x' WHERE field = 15 AND block = 1";
+    check(digest, &[(1, changed)]).await;
+    let extra =
+        "INSERT INTO posting SELECT field, 'never', block, records FROM posting WHERE field = 4";
+    check(extra, &both).await;
+    let times = "UPDATE block SET last_at = first_at WHERE block = 1";
+    check(times, &[(1, changed)]).await;
+    check("DELETE FROM block WHERE block = 0", &[(0, gone)]).await;
+    check("INSERT INTO block VALUES (2, 0, 1, 1)", &[(2, early)]).await;
+    check(
+        "DELETE FROM digest; DELETE FROM posting WHERE field = 18",
+        &[],
+    )
+    .await;
+    suite::counts_what_pages_give(&log.reader);
+    client
+        .batch_execute("DELETE FROM posting; DELETE FROM block")
+        .await
+        .unwrap();
+    let found = log.verified();
+    assert_eq!((found.flaws, found.unindexed), (vec![], 2));
 }
 
 #[tokio::test(flavor = "multi_thread")]

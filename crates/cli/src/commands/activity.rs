@@ -33,6 +33,7 @@ const PAGE: usize = 100;
 pub(crate) fn run(global: &Global, command: &Activity) -> Result<Exit> {
     match command {
         Activity::Verify(verify) => return integrity::run(global, verify),
+        Activity::Reindex => return integrity::reindex(global),
         Activity::List(list) => {
             let mut records = records(global, list)?;
             if list.filter.session_id.is_some() {

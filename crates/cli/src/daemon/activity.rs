@@ -14,7 +14,7 @@ use mcpproxy_gateway::settings::Settings;
 use mcpproxy_notary::keys::{PublicKey, Signer};
 use mcpproxy_store::{
     Flaw, NoSink, Options, PostgresBaselines, PostgresReader, Reader, Retention, Sink,
-    SqliteBaselines, Verified,
+    SqliteBaselines, Verified, remake_database_index, remake_index,
 };
 
 use crate::output;
@@ -111,10 +111,22 @@ pub(crate) fn verify(settings: &Settings, believed: Believed) -> Result<Verified
         found.flaws.push(Flaw {
             record: None,
             chain: None,
+            block: None,
             what: "the log is empty, and the key that signs it is there",
         });
     }
     Ok(found)
+}
+
+/// Makes what the records of the log are found by anew, and returns of how many blocks.
+pub(crate) fn reindex(settings: &Settings) -> Result<u64> {
+    if let Some(url) = &settings.store {
+        return Ok(remake_database_index(url.expose())?);
+    }
+    let path = settings.data_dir.join(mcpproxy_store::FILE);
+    // Where there is no log none is begun.
+    drop(Reader::open(&path)?);
+    Ok(remake_index(&path)?)
 }
 
 /// Returns how long the configuration wants records kept.

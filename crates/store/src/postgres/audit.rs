@@ -4,11 +4,13 @@ use mcpproxy_core::StatementCheck;
 use tokio_postgres::Row;
 
 use super::connection::Connection;
+use super::log::key;
 use super::row;
 use crate::chain::Genesis;
 use crate::checkpoint::{Checkpoint, State};
 use crate::database::Fault;
 use crate::gap::{Gap, Gaps};
+use crate::index::{Comparison, Kept};
 use crate::redaction::Redacting;
 use crate::verify::{Verified, Verifier};
 
@@ -36,17 +38,47 @@ pub(super) fn verify(
         row::columns!(),
         " FROM activity WHERE seq > $1 ORDER BY seq LIMIT $2"
     );
+    let last = connection.first("SELECT max(block) FROM block", &[])?;
+    let last = last.map_or(Ok(None), |row| row.try_get(0))?;
+    let mut comparison = Comparison::new(last, key);
     let mut after = i64::MIN;
     loop {
         let rows = connection.query(sql, &[&after, &MANY])?;
         let Some(last) = rows.last() else {
+            verifier.compared(comparison);
             return Ok(verifier.finish());
         };
         after = row::place(last)?;
         for row in &rows {
-            verifier.look(row::place(row)?, &row::read(row)?);
+            let (place, row) = (row::place(row)?, row::read(row)?);
+            let misfiled = comparison.look(place, &row, |block| index(connection, block))?;
+            if let Some(misfiled) = misfiled {
+                verifier.misfiled(misfiled);
+            }
+            verifier.look(place, &row);
         }
     }
+}
+
+/// Reads the index of a block.
+fn index(connection: &mut Connection, block: i64) -> Result<Option<Kept>, Fault> {
+    let span = "SELECT first_at, last_at FROM block WHERE block = $1";
+    let Some(span) = connection.first(span, &[&block])? else {
+        return Ok(None);
+    };
+    let mut kept = Kept {
+        span: (span.try_get(0)?, span.try_get(1)?),
+        ..Kept::default()
+    };
+    let postings = "SELECT field, value, records FROM posting WHERE block = $1";
+    let digests = "SELECT field, '', records FROM digest WHERE block = $1";
+    for sql in [postings, digests] {
+        for row in connection.query(sql, &[&block])? {
+            let key = (row.try_get(0)?, row.try_get(1)?);
+            kept.found.insert(key, row.try_get(2)?);
+        }
+    }
+    Ok(Some(kept))
 }
 
 fn writers(connection: &mut Connection) -> Result<Vec<(i64, Genesis)>, Fault> {

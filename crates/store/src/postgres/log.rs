@@ -214,6 +214,13 @@ impl Log for PostgresLog {
         self.connection.batch("BEGIN")?;
         for checkpoint in &prune.checkpoints {
             keep(&mut self.connection, checkpoint)?;
+    fn forget(&mut self) -> Result<(), Fault> {
+        self.sync(Sync::Normal)?;
+        self.connection.change(|connection| {
+            connection.batch("DELETE FROM posting; DELETE FROM digest; DELETE FROM block")
+        })
+    }
+
             let sql = "DELETE FROM redaction WHERE writer = $1 AND last <= $2";
             let done = (&checkpoint.writer, &checkpoint.number);
             self.connection.execute(sql, &[done.0, done.1])?;

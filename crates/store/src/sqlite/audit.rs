@@ -1,13 +1,16 @@
 //! Everything that there is to verify in a SQLite database, from one state of it.
 
+use std::collections::BTreeMap;
+
 use mcpproxy_core::StatementCheck;
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension as _, Row, Rows, Statement};
 
 use super::row;
 use crate::chain::{Genesis, Hash};
 use crate::checkpoint::{Checkpoint, State};
 use crate::database::Fault;
 use crate::gap::{Gap, Gaps};
+use crate::index::{Comparison, Kept};
 use crate::redaction::Redacting;
 use crate::verify::{Verified, Verifier};
 
@@ -26,10 +29,76 @@ pub(super) fn verify(
     let sql = format!("SELECT {} FROM activity ORDER BY seq", row::COLUMNS);
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([])?;
+    // Postings have no index by block, and are sorted once: SQLite does that in files where they are many.
+    let postings = "SELECT block, field, value, records FROM posting ORDER BY block";
+    let mut postings = connection.prepare(postings)?;
+    let mut indexes = Indexes::new(connection, postings.query([])?)?;
+    let last = connection.query_row("SELECT max(block) FROM block", [], |row| row::cell(row, 0))?;
+    let mut comparison = Comparison::new(last, str::to_owned);
     while let Some(row) = rows.next()? {
-        verifier.look(row::place(row)?, &row::read(row)?);
+        let (place, row) = (row::place(row)?, row::read(row)?);
+        let misfiled = comparison.look(place, &row, |block| indexes.find(block))?;
+        if let Some(misfiled) = misfiled {
+            verifier.misfiled(misfiled);
+        }
+        verifier.look(place, &row);
     }
+    verifier.compared(comparison);
     Ok(verifier.finish())
+}
+
+/// The indexes of blocks, in the order of blocks.
+struct Indexes<'a> {
+    spans: Statement<'a>,
+    postings: Rows<'a>,
+    next: Option<Posting>,
+}
+
+/// A row by which records are found.
+struct Posting {
+    block: i64,
+    key: (i64, String),
+    records: Vec<u8>,
+}
+
+impl<'a> Indexes<'a> {
+    fn new(connection: &'a Connection, postings: Rows<'a>) -> Result<Self, Fault> {
+        let sql = "SELECT first_at, last_at FROM block WHERE block = ?";
+        let mut indexes = Self {
+            spans: connection.prepare(sql)?,
+            postings,
+            next: None,
+        };
+        indexes.step()?;
+        Ok(indexes)
+    }
+
+    /// Finds the index of a block; of each only once, and of none before.
+    fn find(&mut self, block: i64) -> Result<Option<Kept>, Fault> {
+        let span = |row: &Row<'_>| Ok((row::cell(row, 0)?, row::cell(row, 1)?));
+        let span = self.spans.query_row([block], span).optional()?;
+        let mut found = BTreeMap::new();
+        while let Some(posting) = self.next.take_if(|next| next.block <= block) {
+            if posting.block == block {
+                found.insert(posting.key, posting.records);
+            }
+            self.step()?;
+        }
+        Ok(span.map(|span| Kept { span, found }))
+    }
+
+    /// What is of another type than was written reads as nothing: nobody finds anything by it.
+    fn step(&mut self) -> Result<(), Fault> {
+        self.next = match self.postings.next()? {
+            None => None,
+            Some(row) => Some(Posting {
+                block: row::cell(row, 0)?,
+                key: (row::cell(row, 1)?, row::cell(row, 2)?),
+                records: row::cell(row, 3)?,
+            }),
+        };
+        Ok(())
+    }
 }
 
 fn writers(connection: &Connection) -> Result<Vec<(i64, Genesis)>, Fault> {

@@ -154,6 +154,12 @@ impl Log for SqliteLog {
             }
             if let Some(block) = &prune.block {
                 let sql = "DELETE FROM posting WHERE field = ? AND value = ? AND block = ?";
+    fn forget(&mut self) -> Result<(), Fault> {
+        self.change(Sync::Normal, |connection| {
+            connection.execute_batch("DELETE FROM posting; DELETE FROM block")
+        })
+    }
+
                 let mut forget = connection.prepare_cached(sql)?;
                 for (field, value, _) in found_by(block) {
                     forget.execute((field, value, block.number()))?;
