@@ -120,6 +120,7 @@ impl Place {
             retention: Retention::ALL,
             signer: Arc::new(WordSigner("bench")),
             clock: Arc::new(SystemClock::start()),
+            reminder: None,
         };
         match self {
             Self::File(path) => Sink::sqlite(path, options),

@@ -74,17 +74,27 @@ impl Checkpoint {
     /// Judges the signature.
     pub(crate) fn check(&self, genesis: &Genesis, trust: &dyn StatementCheck) -> Signed {
         let said = (self.state, self.number, &self.hash[..], self.at);
-        let text = statement(&genesis.name, genesis.stated(), said);
-        trust.check(&self.key, text.as_bytes(), &self.signature)
+        let of = (&genesis.name, genesis.stated());
+        judged(of, said, trust, (&self.key, &self.signature))
     }
 }
 
+/// What a statement says: the state, how far, the hash there, and when.
+type Said<'a> = (State, i64, &'a [u8], i64);
+
+/// Judges the signature of a key over a statement: of whom, and what.
+pub(crate) fn judged(
+    (name, begins): (&[u8; 16], Option<Hash>),
+    said: Said<'_>,
+    trust: &dyn StatementCheck,
+    (key, signature): (&[u8], &[u8]),
+) -> Signed {
+    let text = statement(name, begins, said);
+    trust.check(key, text.as_bytes(), signature)
+}
+
 /// What is signed: of whom, from where on, and how far it has got.
-fn statement(
-    name: &[u8; 16],
-    begins: Option<Hash>,
-    (state, number, hash, at): (State, i64, &[u8], i64),
-) -> String {
+fn statement(name: &[u8; 16], begins: Option<Hash>, (state, number, hash, at): Said<'_>) -> String {
     let writer = Id128::from_bytes(*name);
     let state = match state {
         State::Kept => "kept",

@@ -162,13 +162,6 @@ pub(crate) struct Missing<'a> {
     pub(crate) why: &'a str,
 }
 
-impl Missing<'_> {
-    /// Returns how far the commit goes that notes it.
-    pub(crate) fn sync(missing: Option<Self>) -> Sync {
-        missing.map_or(Sync::Normal, |_| Sync::Full)
-    }
-}
-
 /// How far a commit goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sync {
@@ -197,7 +190,7 @@ pub(crate) trait Database: fmt::Debug + Send + std::marker::Sync + 'static {
 pub(crate) trait Log: Send + 'static {
     /// Adds a writer, after the one whose record is the last, together with its first statement: who
     /// is there without one was robbed of it. Where so many records are missing before, that is noted with
-    /// it, durably. Returns its row.
+    /// it. All of it is durable. Returns its row.
     fn begin(
         &mut self,
         name: [u8; 16],
@@ -205,6 +198,9 @@ pub(crate) trait Log: Send + 'static {
         missing: Option<Missing<'_>>,
         first: &dyn Fn(i64, &Genesis) -> Checkpoint,
     ) -> Result<(i64, Genesis), Fault>;
+
+    /// Returns how far the chain of a writer was last signed; nothing where there is no such writer.
+    fn reached(&mut self, name: &[u8; 16]) -> Result<Option<i64>, Fault>;
 
     /// Gets ready for records of some times, which are added next.
     fn make_room(&mut self, times: impl Iterator<Item = i64>) -> Result<(), Fault>;
@@ -219,12 +215,12 @@ pub(crate) trait Log: Send + 'static {
 
     /// Keeps a statement in the place of an earlier one.
     fn state(&mut self, checkpoint: &Checkpoint) -> Result<(), Fault>;
-    /// Drops how records are found, of all blocks.
-    fn forget(&mut self) -> Result<(), Fault>;
-
 
     /// Keeps how the records of a finished block are found.
     fn seal(&mut self, block: &Block) -> Result<(), Fault>;
+
+    /// Drops how records are found, of all blocks.
+    fn forget(&mut self) -> Result<(), Fault>;
 
     /// Drops records, durably, so that nobody goes on from what is gone.
     fn prune(&mut self, prune: &Prune) -> Result<(), Fault>;

@@ -23,6 +23,7 @@ mod postgres;
 mod queue;
 mod redaction;
 mod redis;
+mod reminder;
 mod retention;
 mod shown;
 mod sink;

@@ -1,6 +1,6 @@
 //! The port of the engine: records in, and word when they are on disk.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 
 use mcpproxy_core::{ActivitySink, Clock, Durability, Later, Record, SinkFault, StatementSigner};
@@ -11,6 +11,7 @@ use crate::database::Database;
 use crate::health::Health;
 use crate::postgres::Postgres;
 use crate::queue::{Entry, Queue};
+use crate::reminder::Reminder;
 use crate::retention::{InForce, Retention};
 use crate::sqlite::Sqlite;
 use crate::upkeep::{Bell, Marks, News, Upkeep};
@@ -25,6 +26,9 @@ pub struct Options {
     pub signer: Arc<dyn StatementSigner>,
     /// What tells how old records are.
     pub clock: Arc<dyn Clock>,
+    /// A file apart from the log that says how far it had got, so that a log which lacks its last run is
+    /// told from one that never had it.
+    pub reminder: Option<PathBuf>,
 }
 
 /// An activity log that is written.
@@ -59,6 +63,7 @@ impl Sink {
             retention,
             signer,
             clock,
+            reminder,
         } = options;
         let database = Arc::new(database);
         let (queue, health) = (Arc::new(Queue::default()), Arc::new(Health::default()));
@@ -81,6 +86,7 @@ impl Sink {
             health: Arc::clone(&health),
             signer,
             clock,
+            reminder: Reminder::new(reminder),
             bell: bell.clone(),
         };
         start("activity-log", move || writer.run(log))?;

@@ -3,7 +3,7 @@
 //! One pass over the records in the order of their places, with the end of every chain in memory, and one
 //! block of records whose index is compared (`index`).
 //! What cannot be seen: records that were taken off the end together with the signature over
-//! them, where somebody kept an older one.
+//! them, where somebody kept an older one and nothing newer is known apart from the log.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -15,6 +15,7 @@ use crate::database::Row;
 use crate::gap::{Gap, Gaps};
 use crate::index::{Comparison, Misfiled};
 use crate::redaction::{Bare, Redacting};
+use crate::reminder::Reminded;
 
 /// Flaws that are told; of more it is only said that there are.
 const MOST: usize = 100;
@@ -316,6 +317,37 @@ impl<'a> Verifier<'a> {
             block: u64::try_from(block).ok(),
             what,
         });
+    }
+
+    /// Compares with what was kept apart from the log, once all signatures were heard.
+    pub(crate) fn recollect(&mut self, reminded: &[Reminded]) {
+        for one in reminded {
+            let signed = one.check(self.trust);
+            if signed == Signed::Unknown {
+                self.doubt(&one.key);
+            }
+            let what = if signed == Signed::Forged {
+                "what is kept beside the key about the last run is not genuine"
+            } else {
+                let mut threads = self.threads.values();
+                let thread = threads.find(|thread| thread.genesis.name == one.name);
+                let kept = thread.map(|thread| thread.kept.as_ref().map_or(-1, |kept| kept.number));
+                match kept {
+                    None => "a run of the gateway is gone that is known beside the key",
+                    Some(kept) if kept < one.number => {
+                        "records are gone that were signed, as is known beside the key"
+                    }
+                    Some(_) => continue,
+                }
+            };
+            let number = u64::try_from(one.number).unwrap_or(0);
+            self.tell(Flaw {
+                record: None,
+                chain: Some((Id128::from_bytes(one.name), number)),
+                block: None,
+                what,
+            });
+        }
     }
 
     /// Ends the comparison of indexes.

@@ -17,6 +17,7 @@ use crate::columns::Columns;
 use crate::database::{Database, Fault, Log, Missing, Row, Sync};
 use crate::health::Health;
 use crate::queue::{Chore, Entry, Queue};
+use crate::reminder::Reminder;
 use crate::upkeep::{Bell, News};
 
 /// The first and the longest pause before the database is opened again.
@@ -32,7 +33,16 @@ pub(crate) struct Writer<D> {
     pub(crate) health: Arc<Health>,
     pub(crate) signer: Arc<dyn StatementSigner>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) reminder: Reminder,
     pub(crate) bell: Bell,
+}
+
+/// What a writer signs with.
+#[derive(Clone, Copy)]
+struct Signing<'a> {
+    signer: &'a dyn StatementSigner,
+    clock: &'a dyn Clock,
+    reminder: &'a Reminder,
 }
 
 impl<D: Database> Writer<D> {
@@ -53,7 +63,7 @@ impl<D: Database> Writer<D> {
 
     /// Writes until the queue is closed, or until a fault, which everybody concerned was told.
     fn write_all(&self, log: &mut D::Log, hand: Option<Hand>) -> Result<(), Fault> {
-        let mut pen = Pen::new(log, hand, &*self.signer, &*self.clock);
+        let mut pen = Pen::new(log, hand, self.signing());
         while let Some(batch) = self.queue.take() {
             let result = pen.write(&batch.entries);
             self.tell(batch.entries, result.as_ref().err());
@@ -68,7 +78,15 @@ impl<D: Database> Writer<D> {
             });
             attended.inspect_err(|fault| self.health.fail(&fault.to_string(), 0))?;
         }
-        pen.sign()
+        pen.vouch()
+    }
+
+    fn signing(&self) -> Signing<'_> {
+        Signing {
+            signer: &*self.signer,
+            clock: &*self.clock,
+            reminder: &self.reminder,
+        }
     }
 
     fn tell(&self, mut entries: Vec<Entry>, fault: Option<&Fault>) {
@@ -107,7 +125,7 @@ impl<D: Database> Writer<D> {
             // That this is durable shows that writing works.
             let opened = opened.and_then(|mut log| {
                 let missing = Some(Missing { lost, why });
-                let hand = begin(&mut log, missing, &*self.signer, &*self.clock)?;
+                let hand = begin(&mut log, missing, self.signing())?;
                 Ok((log, hand))
             });
             if let Ok(opened) = opened {
@@ -122,8 +140,7 @@ impl<D: Database> Writer<D> {
 /// An open database, and the chain that is written to it.
 struct Pen<'a, L> {
     log: &'a mut L,
-    signer: &'a dyn StatementSigner,
-    clock: &'a dyn Clock,
+    signing: Signing<'a>,
     /// Made with the first record, so that who writes nothing leaves nothing; after a fault with the note
     /// of what is missing, which it covers.
     hand: Option<Hand>,
@@ -143,19 +160,15 @@ struct Hand {
     chain: Chain,
     /// How far the chain was when that was last signed.
     signed: i64,
+    /// The last statement that is not remembered apart from the log.
+    unsaid: Option<(Head, Checkpoint)>,
 }
 
 impl<'a, L: Log> Pen<'a, L> {
-    fn new(
-        log: &'a mut L,
-        hand: Option<Hand>,
-        signer: &'a dyn StatementSigner,
-        clock: &'a dyn Clock,
-    ) -> Self {
+    fn new(log: &'a mut L, hand: Option<Hand>, signing: Signing<'a>) -> Self {
         Self {
             log,
-            signer,
-            clock,
+            signing,
             hand,
             block: 0,
             pages: 0,
@@ -182,13 +195,16 @@ impl<'a, L: Log> Pen<'a, L> {
             // Who wants to know that all is written may be about to end.
             self.sign()?;
             self.log.append(std::iter::empty(), sync)?;
+            if sync == Sync::Full {
+                self.remind()?;
+            }
         }
         Ok(())
     }
 
     fn append(&mut self, entries: &[Entry], sync: Sync) -> Result<(), Fault> {
         if self.hand.is_none() {
-            self.hand = Some(begin(self.log, None, self.signer, self.clock)?);
+            self.hand = Some(begin(self.log, None, self.signing)?);
         }
         let Some(Hand { writer, chain, .. }) = &mut self.hand else {
             return Ok(());
@@ -224,16 +240,34 @@ impl<'a, L: Log> Pen<'a, L> {
     fn sign(&mut self) -> Result<(), Fault> {
         self.is_due = false;
         match &mut self.hand {
-            Some(hand) => state(self.log, hand, self.signer, self.clock),
+            Some(hand) => state(self.log, hand, self.signing),
             None => Ok(()),
         }
+    }
+
+    /// Signs how far the chain has got, and has it remembered apart from the log.
+    fn vouch(&mut self) -> Result<(), Fault> {
+        self.sign()?;
+        if self.hand.as_ref().is_some_and(|hand| hand.unsaid.is_some()) {
+            self.log.append(std::iter::empty(), Sync::Full)?;
+            self.remind()?;
+        }
+        Ok(())
+    }
+
+    /// Has what was last signed remembered apart from the log, which must be on disk so far.
+    fn remind(&mut self) -> Result<(), Fault> {
+        let unsaid = self.hand.as_mut().and_then(|hand| hand.unsaid.take());
+        unsaid.map_or(Ok(()), |(head, signed)| {
+            self.signing.reminder.renew(self.log, &head, &signed)
+        })
     }
 
     /// Does a chore.
     fn attend(&mut self, chore: &Chore) -> Result<(), Fault> {
         match chore {
             Chore::Settle => self.log.settle(),
-            Chore::Sign => self.sign(),
+            Chore::Sign => self.vouch(),
             Chore::Seal(block) => self.log.seal(block),
             Chore::Drop(prune) => self.log.prune(prune),
             Chore::Redact(redact) => self.log.redact(redact),
@@ -245,40 +279,40 @@ impl<'a, L: Log> Pen<'a, L> {
 fn begin(
     log: &mut impl Log,
     missing: Option<Missing<'_>>,
-    signer: &dyn StatementSigner,
-    clock: &dyn Clock,
+    signing: Signing<'_>,
 ) -> Result<Hand, Fault> {
     let mut name = [0; 16];
     getrandom::fill(&mut name).map_err(|fault| Fault::new(fault.to_string()))?;
-    let begun = clock.wall();
+    let begun = signing.clock.wall();
     // From its beginning on nobody can leave the writer out and not be seen to.
     let first = |writer: i64, genesis: &Genesis| {
         let head = Head::of(writer, genesis, &Chain::new(genesis));
-        Checkpoint::sign(signer, &head, State::Kept, begun)
+        Checkpoint::sign(signing.signer, &head, State::Kept, begun)
     };
     let (writer, genesis) = log.begin(name, begun, missing, &first)?;
     let chain = Chain::new(&genesis);
-    let (number, _) = chain.head();
+    let head = Head::of(writer, &genesis, &chain);
+    signing
+        .reminder
+        .renew(log, &head, &first(writer, &genesis))?;
     Ok(Hand {
         writer,
         genesis,
         chain,
-        signed: number,
+        signed: head.number,
+        unsaid: None,
     })
 }
 
-fn state(
-    log: &mut impl Log,
-    hand: &mut Hand,
-    signer: &dyn StatementSigner,
-    clock: &dyn Clock,
-) -> Result<(), Fault> {
+fn state(log: &mut impl Log, hand: &mut Hand, signing: Signing<'_>) -> Result<(), Fault> {
     let head = Head::of(hand.writer, &hand.genesis, &hand.chain);
     if head.number == hand.signed {
         return Ok(());
     }
-    log.state(&Checkpoint::sign(signer, &head, State::Kept, clock.wall()))?;
+    let signed = Checkpoint::sign(signing.signer, &head, State::Kept, signing.clock.wall());
+    log.state(&signed)?;
     hand.signed = head.number;
+    hand.unsaid = Some((head, signed));
     Ok(())
 }
 

@@ -71,6 +71,18 @@ fn open(path: &Path, retention: Retention, clock: &Arc<FixedClock>) -> Sink {
         retention,
         signer: Arc::new(WordSigner("ours")),
         clock: Arc::clone(clock) as _,
+        reminder: None,
+    };
+    Sink::sqlite(path, options).unwrap()
+}
+
+/// Opens a log that says beside it how far it has got.
+fn remembering(path: &Path, file: &Path, clock: &Arc<FixedClock>) -> Sink {
+    let options = Options {
+        retention: Retention::ALL,
+        signer: Arc::new(WordSigner("ours")),
+        clock: Arc::clone(clock) as _,
+        reminder: Some(file.to_owned()),
     };
     Sink::sqlite(path, options).unwrap()
 }
@@ -699,6 +711,73 @@ async fn what_is_redacted_and_dropped_leaves_an_index_that_is_sound() {
                 INSERT OR REPLACE INTO block SELECT * FROM spans";
     tamper(&log.path(), late);
     assert_eq!(sound(), 4000);
+}
+
+/// Regression for #8: a log without its last run looked as it did before that run.
+#[tokio::test]
+async fn a_run_that_was_taken_out_is_missed_also_after_the_next() {
+    let log = Log::open(Retention::ALL);
+    let file = log.folder.path().join("activity.last");
+    let told = || {
+        let found = log
+            .reader()
+            .verify_beside(&WordSigner("ours"), &file)
+            .unwrap();
+        found.flaws.iter().map(|flaw| flaw.what).collect::<Vec<_>>()
+    };
+    let run = async |numbers| {
+        let sink = remembering(&log.path(), &file, &log.clock);
+        fill(&sink, numbers).await;
+    };
+    let newest = "DELETE FROM activity WHERE writer = (SELECT max(writer) FROM writer); \
+                  DELETE FROM checkpoint WHERE writer = (SELECT max(writer) FROM writer); \
+                  DELETE FROM writer WHERE writer = (SELECT max(writer) FROM writer)";
+    // A log of an earlier version has nothing beside it.
+    fill(&log.sink, 0..100).await;
+    assert_eq!(told(), [""; 0]);
+    run(100..200).await;
+    run(200..300).await;
+    assert_eq!(told(), [""; 0]);
+    let whole = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(whole.lines().count(), 1, "{whole}");
+    tamper(&log.path(), newest);
+    let gone = "a run of the gateway is gone that is known beside the key";
+    assert_eq!(told(), [gone]);
+    run(300..400).await;
+    assert_eq!(told(), [gone]);
+    run(400..500).await;
+    assert_eq!(told(), [gone]);
+    // Nobody says so who could not have signed it.
+    std::fs::write(&file, whole.replace(" 100 ", " 99 ")).unwrap();
+    assert_eq!(
+        told(),
+        ["what is kept beside the key about the last run is not genuine"]
+    );
+}
+
+#[tokio::test]
+async fn records_that_were_taken_off_the_end_with_an_older_signature_are_missed() {
+    let log = Log::open(Retention::ALL);
+    let file = log.folder.path().join("activity.last");
+    let sink = remembering(&log.path(), &file, &log.clock);
+    fill(&sink, 0..100).await;
+    tamper(
+        &log.path(),
+        "CREATE TABLE older AS SELECT * FROM checkpoint",
+    );
+    fill(&sink, 100..200).await;
+    let verified = || {
+        log.reader()
+            .verify_beside(&WordSigner("ours"), &file)
+            .unwrap()
+    };
+    assert_eq!(verified().flaws, []);
+    let cut = "DELETE FROM activity WHERE seq > 100; DELETE FROM checkpoint; \
+               INSERT INTO checkpoint SELECT * FROM older";
+    tamper(&log.path(), cut);
+    let told: Vec<_> = verified().flaws.iter().map(|flaw| flaw.what).collect();
+    let gone = "records are gone that were signed, as is known beside the key";
+    assert_eq!(told, [gone]);
 }
 
 #[tokio::test]

@@ -71,6 +71,7 @@ fn open(postgres: &Postgres, clock: &Arc<FixedClock>) -> Sink {
         retention: Retention::ALL,
         signer: Arc::new(WordSigner("ours")),
         clock: Arc::clone(clock) as _,
+        reminder: None,
     };
     Sink::postgres(&postgres.url(), options).unwrap()
 }
@@ -351,6 +352,36 @@ async fn an_index_that_its_records_do_not_make_is_found_and_made_anew() {
         .unwrap();
     let found = log.verified();
     assert_eq!((found.flaws, found.unindexed), (vec![], 2));
+}
+
+/// Regression for #8: a log without its last run looked as it did before that run.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_gateway_misses_a_run_of_its_own_that_was_taken_out() {
+    let log = Log::open();
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["one", "two"].map(|name| folder.path().join(name));
+    let told = |file: &std::path::Path| {
+        let found = log.reader.verify_beside(WordSigner("ours"), file).unwrap();
+        found.flaws.iter().map(|flaw| flaw.what).collect::<Vec<_>>()
+    };
+    for (file, first) in files.iter().zip([0, 100]) {
+        let options = Options {
+            retention: Retention::ALL,
+            signer: Arc::new(WordSigner("ours")),
+            clock: Arc::clone(&log.clock) as _,
+            reminder: Some(file.clone()),
+        };
+        let sink = Sink::postgres(&log.postgres.url(), options).unwrap();
+        fill(&sink, first..first + 100).await;
+    }
+    let [one, two] = &files;
+    assert_eq!((told(one), told(two)), (vec![], vec![]));
+    let client = log.client().await;
+    let newest = "DELETE FROM activity WHERE writer = 2; DELETE FROM checkpoint WHERE writer = 2; \
+                  DELETE FROM writer WHERE writer = 2";
+    client.batch_execute(newest).await.unwrap();
+    let gone = "a run of the gateway is gone that is known beside the key";
+    assert_eq!((told(one), told(two)), (vec![], vec![gone]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

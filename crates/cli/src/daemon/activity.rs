@@ -48,6 +48,7 @@ impl ActivityLog {
             retention: retention(loaded),
             signer: Arc::new(LogKey(signer)),
             clock,
+            reminder: Some(reminder(settings)),
         };
         if let Some(url) = &settings.store {
             let sink = Arc::new(Sink::postgres(url.expose(), options)?);
@@ -101,10 +102,10 @@ pub(crate) fn baselines(
 /// Goes through the whole log to find what was changed behind its back.
 pub(crate) fn verify(settings: &Settings, believed: Believed) -> Result<Verified> {
     let mut found = if let Some(url) = &settings.store {
-        PostgresReader::open(url.expose())?.verify(believed)?
+        PostgresReader::open(url.expose())?.verify_beside(believed, &reminder(settings))?
     } else {
         let reader = Reader::open(&settings.data_dir.join(mcpproxy_store::FILE))?;
-        reader.verify(&believed)?
+        reader.verify_beside(&believed, &reminder(settings))?
     };
     // A gateway that makes a key writes that it starts: where nobody has ever written, all is gone.
     if found.writers == 0 && found.records == 0 && own_key(&settings.data_dir).exists() {
@@ -144,6 +145,16 @@ pub(crate) fn retention(loaded: &Loaded) -> Retention {
 
 fn keys(data_dir: &Path) -> PathBuf {
     data_dir.join("keys")
+}
+
+/// The file that says how far the log had got, apart from it. One in a file and one in a database are two
+/// logs.
+fn reminder(settings: &Settings) -> PathBuf {
+    let name = match settings.store {
+        Some(_) => "activity-database.last",
+        None => "activity.last",
+    };
+    keys(&settings.data_dir).join(name)
 }
 
 fn own_key(data_dir: &Path) -> PathBuf {

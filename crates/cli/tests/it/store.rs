@@ -149,6 +149,36 @@ async fn a_gateway_that_ended_politely_has_signed_its_last_record() {
     assert_eq!(said["unknown_keys"].as_array().map(Vec::len), Some(1));
 }
 
+/// Regression for #8: the last run of a gateway could be taken out, and nobody knew of it.
+#[tokio::test]
+async fn the_last_run_of_a_gateway_cannot_be_taken_out_unseen() {
+    let (_upstream, config) = echo(&json!({})).await;
+    let home = Gateway::start(&config).await.stop().await;
+    let home = Gateway::start_in(home).await.stop().await;
+    let (code, said) = verified(&home).await;
+    assert_eq!((code, &said["writers"]), (Some(0), &json!(2)), "{said}");
+    let log = rusqlite::Connection::open(home.log()).unwrap();
+    let newest = "DELETE FROM activity WHERE writer = 2; DELETE FROM checkpoint WHERE writer = 2; \
+                  DELETE FROM writer WHERE writer = 2";
+    log.execute_batch(newest).unwrap();
+    drop(log);
+    let gone = "a run of the gateway is gone that is known beside the key";
+    let (code, said) = verified(&home).await;
+    assert_eq!(
+        (code, &said["problems"][0]["problem"]),
+        (Some(1), &json!(gone)),
+        "{said}"
+    );
+    // Nor is it covered up by the next.
+    let home = Gateway::start_in(home).await.stop().await;
+    let (code, said) = verified(&home).await;
+    assert_eq!(
+        (code, &said["problems"][0]["problem"]),
+        (Some(1), &json!(gone)),
+        "{said}"
+    );
+}
+
 /// SC-006.
 #[tokio::test]
 async fn under_load_a_record_is_found_within_two_seconds_of_its_call() {

@@ -12,6 +12,7 @@ use crate::database::Fault;
 use crate::gap::{Gap, Gaps};
 use crate::index::{Comparison, Kept};
 use crate::redaction::Redacting;
+use crate::reminder::Reminded;
 use crate::verify::{Verified, Verifier};
 
 /// Records that are fetched at once.
@@ -29,9 +30,11 @@ pub(super) use genesis_columns;
 pub(super) fn verify(
     connection: &mut Connection,
     trust: &dyn StatementCheck,
+    reminded: &[Reminded],
 ) -> Result<Verified, Fault> {
     let (writers, checkpoints) = (writers(connection)?, checkpoints(connection)?);
     let mut verifier = Verifier::new(writers, checkpoints, &gaps(connection)?, trust);
+    verifier.recollect(reminded);
     redactions(connection, |one| verifier.excuse(&one))?;
     let sql = concat!(
         "SELECT ",

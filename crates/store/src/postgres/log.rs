@@ -122,7 +122,7 @@ impl Log for PostgresLog {
         missing: Option<Missing<'_>>,
         first: &dyn Fn(i64, &Genesis) -> Checkpoint,
     ) -> Result<(i64, Genesis), Fault> {
-        self.sync(Missing::sync(missing))?;
+        self.sync(Sync::Full)?;
         let begun = signed(begun.0);
         self.connection.change(|connection| {
             // Notes that others are making stand before those that are covered, or after.
@@ -160,6 +160,13 @@ impl Log for PostgresLog {
             keep(connection, &first(writer, &genesis))?;
             Ok((writer, genesis))
         })
+    }
+
+    fn reached(&mut self, name: &[u8; 16]) -> Result<Option<i64>, Fault> {
+        let sql = "SELECT number FROM checkpoint JOIN writer USING (writer) \
+                   WHERE name = $1 AND NOT pruned";
+        let row = self.connection.first(sql, &[&&name[..]])?;
+        row.map(|row| Ok(row.try_get(0)?)).transpose()
     }
 
     fn make_room(&mut self, times: impl Iterator<Item = i64>) -> Result<(), Fault> {
@@ -207,13 +214,6 @@ impl Log for PostgresLog {
         self.connection.change(|connection| seal(connection, block))
     }
 
-    fn prune(&mut self, prune: &Prune) -> Result<(), Fault> {
-        self.sync(Sync::Normal)?;
-        let until = prune.until;
-        // After a fault the connection is given up.
-        self.connection.batch("BEGIN")?;
-        for checkpoint in &prune.checkpoints {
-            keep(&mut self.connection, checkpoint)?;
     fn forget(&mut self) -> Result<(), Fault> {
         self.sync(Sync::Normal)?;
         self.connection.change(|connection| {
@@ -221,6 +221,13 @@ impl Log for PostgresLog {
         })
     }
 
+    fn prune(&mut self, prune: &Prune) -> Result<(), Fault> {
+        self.sync(Sync::Normal)?;
+        let until = prune.until;
+        // After a fault the connection is given up.
+        self.connection.batch("BEGIN")?;
+        for checkpoint in &prune.checkpoints {
+            keep(&mut self.connection, checkpoint)?;
             let sql = "DELETE FROM redaction WHERE writer = $1 AND last <= $2";
             let done = (&checkpoint.writer, &checkpoint.number);
             self.connection.execute(sql, &[done.0, done.1])?;

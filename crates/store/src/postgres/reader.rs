@@ -1,5 +1,7 @@
 //! Questions to the log in a PostgreSQL database.
 
+use std::path::Path;
+
 use mcpproxy_core::{
     ActivityPage, ActivityQuery, ActivityReader, CallId, CountQuery, Counted, Cursor, ReadFault,
     StatementCheck,
@@ -13,6 +15,7 @@ use crate::Error;
 use crate::block::{How, how};
 use crate::columns::signed;
 use crate::database::Fault;
+use crate::reminder;
 use crate::timeline::bounded;
 use crate::verify::Verified;
 
@@ -37,7 +40,17 @@ impl PostgresReader {
     where
         T: StatementCheck + Send + 'static,
     {
-        self.ask(move |connection| audit::verify(connection, &trust))
+        self.ask(move |connection| audit::verify(connection, &trust, &[]))
+    }
+
+    /// Also compares with what a gateway keeps apart from the log.
+    pub fn verify_beside<T>(&self, trust: T, file: &Path) -> Result<Verified, ReadFault>
+    where
+        T: StatementCheck + Send + 'static,
+    {
+        // Read first: what is written meanwhile only gets further.
+        let reminded = reminder::load(file).map_err(|fault| ReadFault(fault.to_string()))?;
+        self.ask(move |connection| audit::verify(connection, &trust, &reminded))
     }
 
     fn ask<T: Send + 'static>(

@@ -12,6 +12,7 @@ use crate::database::Fault;
 use crate::gap::{Gap, Gaps};
 use crate::index::{Comparison, Kept};
 use crate::redaction::Redacting;
+use crate::reminder::Reminded;
 use crate::verify::{Verified, Verifier};
 
 /// The columns of a writer that [`genesis`] reads, by their places.
@@ -22,9 +23,11 @@ pub(super) const GENESIS: &str =
 pub(super) fn verify(
     connection: &Connection,
     trust: &dyn StatementCheck,
+    reminded: &[Reminded],
 ) -> Result<Verified, Fault> {
     let (writers, checkpoints) = (writers(connection)?, checkpoints(connection)?);
     let mut verifier = Verifier::new(writers, checkpoints, &gaps(connection)?, trust);
+    verifier.recollect(reminded);
     redactions(connection, |one| verifier.excuse(&one))?;
     let sql = format!("SELECT {} FROM activity ORDER BY seq", row::COLUMNS);
     let mut statement = connection.prepare(&sql)?;

@@ -75,7 +75,7 @@ impl Log for SqliteLog {
     ) -> Result<(i64, Genesis), Fault> {
         let begun = signed(begun.0);
         let mut begins = None;
-        self.change(Missing::sync(missing), |connection| {
+        self.change(Sync::Full, |connection| {
             if let Some(Missing { lost, why }) = missing {
                 let sql = "INSERT INTO gap SELECT coalesce(max(seq), 0), ?, ? FROM activity";
                 connection.execute(sql, (signed(lost), why))?;
@@ -112,6 +112,15 @@ impl Log for SqliteLog {
         begins.ok_or_else(|| Fault::new("a writer was not added"))
     }
 
+    fn reached(&mut self, name: &[u8; 16]) -> Result<Option<i64>, Fault> {
+        let sql = "SELECT number FROM checkpoint JOIN writer USING (writer) \
+                   WHERE name = ? AND NOT pruned";
+        let reached = self
+            .connection
+            .query_row(sql, [name], |row| row::cell(row, 0));
+        Ok(reached.optional()?)
+    }
+
     fn make_room(&mut self, _: impl Iterator<Item = i64>) -> Result<(), Fault> {
         // One table has all times.
         Ok(())
@@ -145,6 +154,12 @@ impl Log for SqliteLog {
         self.change(Sync::Normal, |connection| seal(connection, block))
     }
 
+    fn forget(&mut self) -> Result<(), Fault> {
+        self.change(Sync::Normal, |connection| {
+            connection.execute_batch("DELETE FROM posting; DELETE FROM block")
+        })
+    }
+
     fn prune(&mut self, prune: &Prune) -> Result<(), Fault> {
         self.change(Sync::Normal, |connection| {
             for checkpoint in &prune.checkpoints {
@@ -154,12 +169,6 @@ impl Log for SqliteLog {
             }
             if let Some(block) = &prune.block {
                 let sql = "DELETE FROM posting WHERE field = ? AND value = ? AND block = ?";
-    fn forget(&mut self) -> Result<(), Fault> {
-        self.change(Sync::Normal, |connection| {
-            connection.execute_batch("DELETE FROM posting; DELETE FROM block")
-        })
-    }
-
                 let mut forget = connection.prepare_cached(sql)?;
                 for (field, value, _) in found_by(block) {
                     forget.execute((field, value, block.number()))?;

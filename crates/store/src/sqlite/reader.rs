@@ -18,6 +18,7 @@ use crate::columns::{Columns, signed};
 use crate::database::Fault;
 use crate::digest;
 use crate::paging::{Further, Paging};
+use crate::reminder;
 use crate::timeline::{Timeline, bounded};
 use crate::verify::Verified;
 
@@ -46,7 +47,18 @@ impl Reader {
 
     /// Looks for what was changed, taken out or put in behind the log's back.
     pub fn verify(&self, trust: &dyn StatementCheck) -> Result<Verified, ReadFault> {
-        self.ask(|connection| audit::verify(connection, trust))
+        self.ask(|connection| audit::verify(connection, trust, &[]))
+    }
+
+    /// Also compares with what a gateway keeps apart from the log.
+    pub fn verify_beside(
+        &self,
+        trust: &dyn StatementCheck,
+        file: &Path,
+    ) -> Result<Verified, ReadFault> {
+        // Read first: what is written meanwhile only gets further.
+        let reminded = reminder::load(file).map_err(|fault| ReadFault(fault.to_string()))?;
+        self.ask(|connection| audit::verify(connection, trust, &reminded))
     }
 
     /// Answers a question from one state of the log, whatever is written meanwhile.
