@@ -48,6 +48,7 @@ pub mod tls;
 mod token_news;
 pub mod toolbox;
 pub mod translate;
+mod unheard;
 mod unjudged;
 mod watches;
 mod withheld;

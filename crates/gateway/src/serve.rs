@@ -30,6 +30,7 @@ use crate::rest;
 use crate::settings::{RoutingMode, Settings};
 use crate::streamable;
 use crate::tls::{Shown, Tls};
+use crate::unheard::Unheard;
 
 /// The uid of root.
 const ROOT: u32 = 0;
@@ -116,6 +117,8 @@ struct Doors {
     places: Arc<Semaphore>,
     /// Places for the owner's own connections, which no stranger can take.
     owners: Arc<Semaphore>,
+    /// Those of them that have said nothing yet.
+    unheard: Arc<Unheard>,
     /// Connections so far.
     numbers: Arc<AtomicU64>,
 }
@@ -172,6 +175,7 @@ pub async fn serve(gateway: Arc<Gateway>, listening: Listening, stop: impl Futur
         owners: Arc::new(Semaphore::new(
             settings.limits.connections.min(Semaphore::MAX_PERMITS),
         )),
+        unheard: Arc::default(),
         numbers: Arc::default(),
     };
     let _known = gateway.bound.set(address);
@@ -192,7 +196,7 @@ pub async fn serve(gateway: Arc<Gateway>, listening: Listening, stop: impl Futur
                 }
                 Err(fault) => pause(&fault).await,
             },
-            accepted = accept_unix(unix.as_ref(), &doors.owners) => match accepted {
+            accepted = accept_unix(unix.as_ref(), &doors) => match accepted {
                 Ok((stream, place)) if is_owner(&stream) => {
                     let line = Line::of(&stream);
                     let caller = Caller { line, ..Caller::at(Peer::Owner) };
@@ -243,14 +247,18 @@ async fn accept_tcp(
     Ok((tcp.accept().await?, place))
 }
 
+/// The same; but the owner's own programs can be many, and who has said nothing makes room for who may.
 async fn accept_unix(
     unix: Option<&UnixListener>,
-    places: &Arc<Semaphore>,
+    doors: &Doors,
 ) -> std::io::Result<(UnixStream, Place)> {
     let Some(unix) = unix else {
         return std::future::pending().await;
     };
-    let place = taken(places).await?;
+    if doors.owners.available_permits() == 0 {
+        doors.unheard.dismiss();
+    }
+    let place = taken(&doors.owners).await?;
     let (stream, _) = unix.accept().await?;
     Ok((stream, place))
 }
@@ -321,7 +329,14 @@ impl Doors {
                 Peer::Owner => None,
             },
         };
+        let unheard = Arc::clone(&self.unheard);
+        let dismissed = match peer {
+            Peer::Owner => unheard.add(connection.number),
+            // Strangers have places of their own, and as long for a head as they are given.
+            Peer::Tcp { .. } => Arc::default(),
+        };
         let service = service_fn(move |mut request: Request<Incoming>| {
+            doors.unheard.forget(connection.number);
             request.extensions_mut().insert(connection);
             if let Some(line) = &line {
                 request.extensions_mut().insert(line.clone());
@@ -336,7 +351,7 @@ impl Doors {
         });
         let patience = settings.limits.write_timeout.into();
         let head = settings.limits.header_bytes.as_usize().max(8192);
-        let connection = hyper::server::conn::http1::Builder::new()
+        let served = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(std::time::Duration::from(settings.limits.header_timeout))
             .max_buf_size(head)
@@ -344,15 +359,17 @@ impl Doors {
             .with_upgrades();
         let gateway = Arc::clone(&self.gateway);
         tokio::spawn(async move {
-            tokio::pin!(connection);
+            tokio::pin!(served);
             let ended = tokio::select! {
-                ended = &mut connection => ended,
+                ended = &mut served => ended,
+                () = dismissed.notified() => Ok(()),
                 () = gateway.stopped() => {
                     // What is under way is answered; nothing new is taken.
-                    connection.as_mut().graceful_shutdown();
-                    connection.await
+                    served.as_mut().graceful_shutdown();
+                    served.await
                 }
             };
+            unheard.forget(connection.number);
             if let Err(fault) = ended {
                 tracing::debug!("a connection ended: {fault}");
             }

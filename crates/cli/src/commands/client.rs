@@ -1,4 +1,4 @@
-//! Talking to the running gateway over its Unix socket.
+//! Talking to the running gateway over its Unix socket; where that is full, and the API key is at hand, over TCP.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,14 @@ use http_body_util::Full;
 use hyper_util::rt::TokioIo;
 use mcpproxy_mcp::body::read_bounded;
 use serde_json::Value;
-use tokio::net::UnixStream;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
+use tokio::time::Instant;
 
 use crate::args::Global;
-use crate::daemon::{SOCKET, data_dir, flags};
+use crate::commands::key::from_environment;
+use crate::commands::ui::reachable;
+use crate::daemon::{SOCKET, configuration, data_dir, flags};
 use crate::exit::{Exit, Failed, failed};
 
 pub(crate) use mcpproxy_text::url::encoded;
@@ -24,6 +28,15 @@ const MOST: usize = 64 * 1024 * 1024;
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_mins(6);
 
+/// How long one waits for a place at a socket that is full, and how often one tries.
+const CROWDED: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A way to the gateway.
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream for S {}
+
 /// The socket of the gateway that the options name. A gateway goes on when its configuration
 /// becomes wrong, and must still be found then.
 pub(crate) fn socket(global: &Global) -> PathBuf {
@@ -31,14 +44,38 @@ pub(crate) fn socket(global: &Global) -> PathBuf {
 }
 
 /// Connects to the gateway's socket.
-pub(crate) async fn connect(path: &PathBuf) -> Result<UnixStream> {
-    let connected = UnixStream::connect(path).await;
+pub(crate) async fn connect(path: &Path) -> Result<UnixStream> {
+    let connected = place(path, CROWDED).await;
     connected.map_err(|fault| no_gateway(path, &fault))
+}
+
+/// Waits a while for a place where all are taken: the system says so at once, and the gateway makes room.
+async fn place(path: &Path, patience: Duration) -> io::Result<UnixStream> {
+    let until = Instant::now() + patience;
+    loop {
+        match UnixStream::connect(path).await {
+            Err(fault) if is_full(&fault) && Instant::now() < until => {
+                tokio::time::sleep(PAUSE).await;
+            }
+            connected => return connected,
+        }
+    }
+}
+
+fn is_full(fault: &io::Error) -> bool {
+    fault.kind() == io::ErrorKind::WouldBlock
 }
 
 /// Says that nobody listens at a socket.
 pub(crate) fn no_gateway(path: &Path, fault: &io::Error) -> anyhow::Error {
-    let message = format!("no gateway answers at `{}`: {fault}", path.display());
+    let path = path.display();
+    if is_full(fault) {
+        let message = format!("the socket `{path}` is full: other programs hold all its places");
+        let hint = "end those that hold it (`ss -xp` names them), or set MCPPROXY_API_KEY, with which the \
+                    gateway is asked over TCP";
+        return failed(message, Some(hint));
+    }
+    let message = format!("no gateway answers at `{path}`: {fault}");
     failed(message, Some("start one with `mcpproxy serve`"))
 }
 
@@ -50,7 +87,29 @@ pub(crate) fn request(
     body: Option<&Value>,
 ) -> Result<Value> {
     let socket = socket(global);
-    runtime()?.block_on(ask(&socket, method, path, body))
+    runtime()?.block_on(async {
+        match place(&socket, CROWDED).await {
+            Ok(stream) => exchange(stream, method, path, body, None).await,
+            Err(fault) => match aside(global).filter(|_| is_full(&fault)) {
+                Some((address, key)) => {
+                    let stream = TcpStream::connect(&address).await;
+                    let stream = stream.map_err(|_| no_gateway(&socket, &fault))?;
+                    exchange(stream, method, path, body, Some(&key)).await
+                }
+                None => Err(no_gateway(&socket, &fault)),
+            },
+        }
+    })
+}
+
+/// Where else the gateway listens, and the key that it wants to see there; nothing where the key is not at
+/// hand, or the way is encrypted.
+fn aside(global: &Global) -> Option<(String, String)> {
+    let key = from_environment()?;
+    let loaded = configuration(&flags(global, None)).ok()?;
+    let settings = &loaded.config.gateway;
+    let is_plain = settings.scheme() == "http";
+    is_plain.then(|| (reachable(&settings.listen), key))
 }
 
 /// Asks for something that is there at once, and gives up on a gateway that hangs.
@@ -93,7 +152,7 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
 
 /// Makes one request to the gateway at a socket.
 pub(crate) async fn ask(
-    socket: &PathBuf,
+    socket: &Path,
     method: Method,
     path: &str,
     body: Option<&Value>,
@@ -103,7 +162,7 @@ pub(crate) async fn ask(
 }
 
 /// Asks for something that is no JSON, and returns it whole with its headers.
-pub(crate) async fn fetch(socket: &PathBuf, path: &str) -> Result<(HeaderMap, Bytes)> {
+pub(crate) async fn fetch(socket: &Path, path: &str) -> Result<(HeaderMap, Bytes)> {
     let mut request = asking(Method::GET, &format!("/api/v1{path}"));
     request = request.header("accept", "*/*");
     let response = sent(connect(socket).await?, request, Bytes::new()).await?;
@@ -120,7 +179,7 @@ pub(crate) async fn fetch(socket: &PathBuf, path: &str) -> Result<(HeaderMap, By
 
 /// Opens something that goes on: the body comes as it is made.
 pub(crate) async fn open(
-    socket: &PathBuf,
+    socket: &Path,
     path: &str,
     last: Option<&str>,
 ) -> Result<hyper::body::Incoming> {
@@ -142,7 +201,7 @@ fn asking(method: Method, uri: &str) -> http::request::Builder {
 }
 
 async fn sent(
-    stream: UnixStream,
+    stream: impl Stream,
     request: http::request::Builder,
     body: Bytes,
 ) -> Result<Response<hyper::body::Incoming>> {
@@ -153,7 +212,7 @@ async fn sent(
 }
 
 async fn exchange(
-    stream: UnixStream,
+    stream: impl Stream,
     method: Method,
     path: &str,
     body: Option<&Value>,
@@ -163,7 +222,7 @@ async fn exchange(
 }
 
 async fn send(
-    stream: UnixStream,
+    stream: impl Stream,
     method: Method,
     path: &str,
     body: Option<&Value>,

@@ -40,8 +40,8 @@ pub(crate) fn run(global: &Global) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// An address that a browser on this machine can open.
-fn reachable(listen: &str) -> String {
+/// An address that a program on this machine can open.
+pub(crate) fn reachable(listen: &str) -> String {
     match listen.parse::<SocketAddr>() {
         Ok(address) if address.ip().is_unspecified() => format!("localhost:{}", address.port()),
         _ => listen.to_owned(),

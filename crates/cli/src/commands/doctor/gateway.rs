@@ -1,7 +1,7 @@
 //! The running gateway, asked over its socket.
 
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -29,7 +29,7 @@ pub(super) struct Answered {
 }
 
 /// Asks the gateway how it is doing.
-pub(super) fn examine(socket: &PathBuf) -> Answered {
+pub(super) fn examine(socket: &Path) -> Answered {
     if UnixStream::connect(socket).is_err() {
         let mut checks = Vec::new();
         if socket.exists() {
@@ -71,7 +71,7 @@ pub(super) fn examine(socket: &PathBuf) -> Answered {
 }
 
 /// Asks for the status, what is wrong, and the hooks.
-fn ask(socket: &PathBuf) -> Result<(Value, Value, Value)> {
+fn ask(socket: &Path) -> Result<(Value, Value, Value)> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;

@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
+use mcpproxy_front::SOCKET;
 use mcpproxy_mcp::compose;
 use mcpproxy_mcp::era::MODERN;
 use mcpproxy_testkit::{EraSupport, Sample};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixSocket, UnixStream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, timeout};
 
@@ -187,6 +188,50 @@ async fn the_owner_is_served_when_every_place_is_taken() {
     let resumed = gateway.home.run(&["resume-calls"]).await;
     assert!(resumed.status.success(), "{resumed:?}");
     drop(held);
+}
+
+/// Regression for #8: programs of the same user that held the socket kept its owner from stopping calls.
+#[tokio::test]
+async fn who_holds_the_socket_and_says_nothing_makes_room() {
+    let (_echo, gateway) = gateway(json!({ "connections": 4, "header_timeout": "1h" })).await;
+    let socket = gateway.home.data().join(SOCKET);
+    let mut held = Vec::new();
+    for _ in 0..64 {
+        held.push(UnixStream::connect(&socket).await.unwrap());
+    }
+    let stopped = gateway.home.run(&["stop-calls"]).await;
+    assert!(stopped.status.success(), "{stopped:?}");
+    drop(held);
+}
+
+/// Regression for #8: a socket that is full was told as a gateway that does not run.
+#[tokio::test]
+async fn where_the_socket_is_full_that_is_said_and_the_key_leads_around_it() {
+    let (_echo, gateway) = gateway(json!({})).await;
+    let home = &gateway.home;
+    // In the place of the gateway's: nobody takes anybody in here.
+    let socket = home.data().join(SOCKET);
+    std::fs::remove_file(&socket).unwrap();
+    let full = UnixSocket::new_stream().unwrap();
+    full.bind(&socket).unwrap();
+    let full = full.listen(1).unwrap();
+    let mut held = Vec::new();
+    while let Ok(stream) = UnixStream::connect(&socket).await {
+        held.push(stream);
+    }
+    let refused = home.run(&["stop-calls"]).await;
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        said.contains("is full") && said.contains("MCPPROXY_API_KEY"),
+        "{said}"
+    );
+    assert!(!said.contains("mcpproxy serve"), "{said}");
+    home.configure(&json!({ "listen": gateway.address }).to_string());
+    let mut command = home.command(&["stop-calls"]);
+    let command = command.env("MCPPROXY_API_KEY", home.key()).output();
+    let stopped = within("the command", command).await.unwrap();
+    assert!(stopped.status.success(), "{stopped:?}");
+    drop((held, full));
 }
 
 /// Streams that are open and say nothing are no calls in flight.
