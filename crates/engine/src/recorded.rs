@@ -34,7 +34,8 @@ const REBUILT: [&str; 8] = [
     "tool_policy",
     "lethal_trifecta",
     "after_denials",
-    SCORE,
+    // It is made of the others.
+    "risk_score",
 ];
 /// Rules of the policy that looked at what is not kept, and where they stand.
 const UNKEPT: [(&str, Tier); 11] = [
@@ -50,8 +51,6 @@ const UNKEPT: [(&str, Tier); 11] = [
     ("pii_external_sends", Tier::Risk),
     ("data_volume", Tier::Risk),
 ];
-/// The rule that is made of the others.
-const SCORE: &str = "risk_score";
 /// Denials after which the policy is careful.
 const REPEATED: u32 = 3;
 
@@ -241,11 +240,8 @@ impl Judge {
             findings.extend(judge(&settings.policy, &call, &facts));
         }
         let overridden = findings.iter().any(|one| one.tier == Tier::Override);
-        if overridden {
-            // An override leaves the score what it was, and not all that it was made of is kept.
-            let scores = read.findings.iter().filter(|one| one.rule == SCORE);
-            findings.extend(scores.map(|one| found(one, Tier::Risk)));
-        }
+        // The score is made anew of what has a say, as it is for a call: an override takes from it
+        // what it silences.
         let verdict = decide(&settings.policy, &call, &facts, findings);
         Judged {
             wanted: verdict.wanted,

@@ -4,7 +4,7 @@
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Scene, WORDS, headers};
+use crate::support::{KEY, Scene, WORDS, headers};
 
 #[tokio::test]
 async fn the_configuration_is_shown_without_secrets_and_changed_as_a_whole() {
@@ -128,6 +128,44 @@ async fn a_call_is_explained_and_history_is_judged_under_another_policy() {
     assert_eq!(denied["changed_total"], 1);
     assert_eq!(denied["unchanged"], same["unchanged"].as_u64().unwrap() - 1);
     assert_eq!(denied["complete"], true);
+}
+
+/// Regression for #8: the preview of a rule said that somebody would be asked about a secret, which the
+/// rule lets out at once.
+#[tokio::test]
+async fn what_a_rule_is_said_to_let_out_is_what_it_lets_out() {
+    let scene = Scene::start(json!({ "approvals": { "mode": "queue" } })).await;
+    let owner = scene.gateway.owner();
+    let agent = scene.informed(json!({})).await;
+    agent.ask("tools/call", Scene::post(KEY)).await;
+    let denied = scene.records().pop().unwrap();
+    assert_eq!(denied["decision"], "deny", "{denied}");
+    assert!(denied["risk_score"].as_u64() >= Some(85), "{denied}");
+
+    let rule = json!({ "tool_overrides": { "outside:post": "allow" } });
+    let patch = json!({ "security": { "flow_policy": rule } });
+    let body = json!({ "patch": patch, "since": "1h" });
+    let (status, said) = owner.post("/api/v1/policy/replay", &body).await;
+    assert_eq!(status, 200, "{said}");
+    let changed = &said["data"]["changed"][0];
+    assert_eq!(changed["activity_id"], denied["id"], "{said}");
+    assert_eq!(
+        [&changed["before"], &changed["after"]],
+        ["deny", "allow"],
+        "{said}"
+    );
+
+    let (status, said) = owner
+        .post("/api/v1/config/apply", &json!({ "patch": patch }))
+        .await;
+    assert_eq!(status, 200, "{said}");
+    agent.ask("tools/call", Scene::post(KEY)).await;
+    assert_eq!(scene.arrived(), [KEY]);
+    let passed = scene.records().pop().unwrap();
+    assert_eq!(
+        [&passed["decision"], &passed["risk_score"]],
+        [&changed["after"], &json!(0)]
+    );
 }
 
 #[tokio::test]

@@ -159,5 +159,37 @@ fn an_override_settles_whatever_else_was_looked_at() {
     let endpoint = found("suspicious_endpoint", "deny");
     check(&endpoint, with(Action::Allow), "same");
     check(&found("data_volume", "ask"), with(Action::Allow), "same");
-    check(&found("risk_score", "ask"), with(Action::Allow), "same");
+}
+
+/// Regression for #8: the preview of a rule said that somebody would be asked about a leak which the
+/// rule lets out at once, since it took the score over from the record.
+#[test]
+fn an_override_takes_from_the_score_what_it_silences() {
+    let finding = |rule: &str, source: &str, wants: &str, severity: &str| {
+        json!({
+            "rule": rule, "source": source, "wants": wants, "severity": severity,
+            "confidence": 100, "threat": "data_exfiltration", "reason": "",
+        })
+    };
+    let score = |wants: &str| finding("risk_score", "operator", wants, "info");
+    let with = |decision: &str, findings: Value| {
+        let mut record = leaving();
+        record["decision"] = json!(decision);
+        record["findings"] = findings;
+        record
+    };
+    let allow = |settings: &mut EngineSettings| {
+        let overrides = &mut settings.policy.flow.tool_overrides;
+        overrides.insert("slack:post_message".to_owned(), Action::Allow);
+    };
+    let leak = finding("sensitive_data_external", "flow", "deny", "critical");
+    let secret = with("deny", json!([leak, score("ask")]));
+    check(&secret, allow, "Deny to Allow");
+    let private = finding("internal_to_external", "flow", "ask", "high");
+    let private = with("ask", json!([private, score("warn")]));
+    check(&private, allow, "Ask to Allow");
+    // What an override does not silence makes the score that it makes of a call.
+    let guard = finding("dlp-scanner", "flow", "allow", "critical");
+    let guarded = with("deny", json!([leak, guard, score("ask")]));
+    check(&guarded, allow, "Deny to Ask");
 }
