@@ -25,11 +25,13 @@ const ENTRIES: usize = 4096;
 /// How answers are kept.
 const YES: &[u8] = b"yes";
 const NO: &[u8] = b"no";
-/// Who answered, where it was not here.
+/// Who answered, where an earlier version did not say.
 const ELSEWHERE: &str = "another gateway";
+/// The longest name of who answered, in characters.
+const LONGEST_NAME: usize = 256;
 
 /// What a person says about a call.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Decision {
     /// It may leave.
@@ -63,8 +65,13 @@ enum Entry {
         name: String,
         shown: Value,
     },
-    /// An answer.
-    Answered { id: String, decision: Decision },
+    /// An answer, and who gave it.
+    Answered {
+        id: String,
+        decision: Decision,
+        #[serde(default)]
+        by: String,
+    },
     /// A question that does not wait any more.
     Ended { id: String },
 }
@@ -88,6 +95,14 @@ struct Read {
     waiting: BTreeMap<String, Waiting>,
 }
 
+/// What somebody said at another gateway.
+#[derive(Debug, PartialEq, Eq)]
+struct Answer {
+    id: String,
+    decision: Decision,
+    by: String,
+}
+
 /// A question that waits somewhere.
 #[derive(Debug)]
 struct Waiting {
@@ -103,7 +118,7 @@ impl Read {
         live: &dyn LiveStore,
         entry: Option<&Entry>,
         rest: Duration,
-    ) -> Result<Vec<(String, Decision)>, LiveFault> {
+    ) -> Result<Vec<Answer>, LiveFault> {
         let entry = entry.map(|entry| serde_json::to_vec(entry).unwrap_or_default());
         let append = entry.into_iter().collect();
         let turn = self.journal.turn(live, append, rest).await?;
@@ -117,7 +132,7 @@ impl Read {
         Ok(answers)
     }
 
-    fn take(&mut self, entry: Entry, answers: &mut Vec<(String, Decision)>) {
+    fn take(&mut self, entry: Entry, answers: &mut Vec<Answer>) {
         match entry {
             Entry::Asked {
                 id,
@@ -128,9 +143,10 @@ impl Read {
                 let waiting = Waiting { until, name, shown };
                 self.waiting.insert(id, waiting);
             }
-            Entry::Answered { id, decision } => {
+            Entry::Answered { id, decision, by } => {
                 self.waiting.remove(&id);
-                answers.push((id, decision));
+                let by = name(&by);
+                answers.push(Answer { id, decision, by });
             }
             Entry::Ended { id } => {
                 self.waiting.remove(&id);
@@ -234,8 +250,8 @@ impl Gateway {
         drop(board);
         match answers {
             Ok(answers) => {
-                for (id, decision) in answers {
-                    self.settle_question(&id, decision, ELSEWHERE).await;
+                for Answer { id, decision, by } in answers {
+                    self.settle_question(&id, decision, &by).await;
                 }
             }
             Err(fault) => tracing::warn!("the board of questions cannot be reached: {fault}"),
@@ -287,16 +303,59 @@ impl Gateway {
         others.map(|(_, one)| one.shown.clone()).collect()
     }
 
-    /// Answers a question that waits at another gateway; tells whether there is one.
-    pub(crate) async fn answer_elsewhere(&self, id: &str, decision: Decision) -> bool {
+    /// Answers a question that waits at another gateway, whose record then names who did; tells whether
+    /// there is one.
+    pub(crate) async fn answer_elsewhere(&self, id: &str, decision: Decision, by: &str) -> bool {
         let others = self.asked_elsewhere().await;
         if !others.iter().any(|one| one["id"] == *id) {
             return false;
         }
-        let id = id.to_owned();
-        self.write_on_board(Some(&Entry::Answered { id, decision }))
+        let (id, by) = (id.to_owned(), name(by));
+        self.write_on_board(Some(&Entry::Answered { id, decision, by }))
             .await;
         self.announce(Notice::Answered).await;
         true
+    }
+}
+
+/// Returns what a record calls somebody who answered at another gateway.
+fn name(by: &str) -> String {
+    match by {
+        "" => ELSEWHERE.to_owned(),
+        by => by.chars().take(LONGEST_NAME).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression for #8: nothing named who had answered at another gateway.
+    #[test]
+    fn an_answer_says_who_gave_it_and_one_of_an_earlier_version_is_understood() {
+        let check = |written: &str, expect: &str| {
+            let Board(board) = Board::default();
+            let mut answers = Vec::new();
+            let entry = serde_json::from_str(written).unwrap();
+            board.into_inner().take(entry, &mut answers);
+            let expect = Answer {
+                id: "1".to_owned(),
+                decision: Decision::Deny,
+                by: expect.to_owned(),
+            };
+            assert_eq!(answers, [expect], "{written}");
+        };
+        let earlier = r#"{"answered":{"id":"1","decision":"deny"}}"#;
+        check(earlier, "another gateway");
+        let entry = |by: &str| {
+            let entry = Entry::Answered {
+                id: "1".to_owned(),
+                decision: Decision::Deny,
+                by: by.to_owned(),
+            };
+            serde_json::to_string(&entry).unwrap()
+        };
+        check(&entry("owner"), "owner");
+        check(&entry(&"x".repeat(5000)), &"x".repeat(LONGEST_NAME));
     }
 }

@@ -236,6 +236,17 @@ async fn a_question_is_seen_and_answered_at_another_gateway() {
         assert_eq!(waits.await.unwrap(), passes, "{decision}");
         assert_eq!(owner.post(&path, &answer).await.0, 404);
         assert_eq!(pair.one.api("/approvals").await["approvals"], json!([]));
+        // Regression for #8: the record names who answered, not where.
+        let id = question["id"].as_str().unwrap();
+        let about = format!("/activity?type=approval&parent_id={id}");
+        let said = until("the record of the answer", || async {
+            let page = pair.one.api(&about).await;
+            let records = page["activities"].as_array().unwrap().clone();
+            let is_answer = |one: &Value| one["method"] != "requested";
+            records.into_iter().find(is_answer)
+        })
+        .await;
+        assert_eq!(said["principal"], "owner", "{said}");
     }
     assert_eq!(pair.arrived(), [WORDS]);
 }

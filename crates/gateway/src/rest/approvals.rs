@@ -52,7 +52,7 @@ pub(super) async fn answer(
         gateway.take_from_board(about.id).await;
         return done(json!({ "id": about.id, "outcome": outcome }));
     }
-    if gateway.answer_elsewhere(&id, decision).await {
+    if gateway.answer_elsewhere(&id, decision, &who.name).await {
         return done(json!({ "id": id, "outcome": outcome }));
     }
     let hint = "`mcpproxy approvals list` shows what waits";
