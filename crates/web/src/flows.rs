@@ -7,7 +7,7 @@ mod looked;
 mod moved;
 mod picture;
 
-use axum::extract::State;
+use axum::extract::{Query, State};
 use axum::response::Response;
 use maud::{Markup, html};
 use mcpproxy_core::Wall;
@@ -22,19 +22,32 @@ use crate::page::{Page, Section};
 use crate::pieces::{self, live};
 use crate::shown::{id as shown_id, short, whole};
 
-/// Shows the sessions that there are, and those that ended.
-pub(crate) async fn list(State(site): Shared, visit: Visit) -> Response {
+/// Asks for sessions that ended.
+const ENDED: &str = "/activity?type=flow_summary&limit=50";
+
+/// Shows the sessions that there are, and those that ended, a page of them at a time.
+pub(crate) async fn list(
+    State(site): Shared,
+    visit: Visit,
+    Query(query): Query<Vec<(String, String)>>,
+) -> Response {
     let get = async |path: &str| site.api.get(&visit.viewer, path).await;
-    let (sessions, ended) = (
-        get("/sessions").await,
-        get("/activity?type=flow_summary&limit=50").await,
-    );
+    // Where the list of ended sessions goes on, by the cursor of the log.
+    let cursor = query.iter().find(|(name, _)| name == "ended");
+    let cursor = cursor.map_or("", |(_, cursor)| cursor);
+    let asked = match cursor {
+        "" => ENDED.to_owned(),
+        cursor => format!("{ENDED}&cursor={}", encoded(cursor)),
+    };
+    let (sessions, ended) = (get("/sessions").await, get(&asked).await);
     let moved = moved::find(&site.api, &visit.viewer).await;
     let now = site.clock.wall();
+    let is_newest = cursor.is_empty();
+    let ended = pieces::found(&ended, |page| over(page, is_newest, now));
     let body = html! {
         (live("moved", "Sessions in which data moved", &moved::table(&moved, now)))
         (live("open", "Open sessions", &pieces::found(&sessions, open)))
-        (live("ended", "Ended sessions", &pieces::found(&ended, |page| over(page, now))))
+        (live("ended", "Ended sessions", &ended))
     };
     let page = Page::new(Section::Flows, "Flows", body);
     site.show(&visit, Section::Flows, Ok(page)).await
@@ -60,8 +73,10 @@ fn open(page: &Value) -> Markup {
     }
 }
 
-fn over(page: &Value, now: Wall) -> Markup {
+/// Shows a page of ended sessions, and whether there are more.
+fn over(page: &Value, is_newest: bool, now: Wall) -> Markup {
     let records = page.list("activities");
+    let next = page.text("next_cursor");
     let heads = ["Ended", "Session", "Origins", "Movements", "Tools used"];
     let rows = html! { @for one in records {
         @let sum = one.part("summary");
@@ -78,5 +93,17 @@ fn over(page: &Value, now: Wall) -> Markup {
     html! {
         @if records.is_empty() { (pieces::empty("No session has ended yet.")) }
         @else { (pieces::table("Ended sessions", &heads, &rows)) }
+        @if !next.is_empty() {
+            p.quiet { "Older sessions are on record: these are the " (records.len())
+                @if is_newest { " that ended last." } @else { " that come next." } }
+        }
+        @if !next.is_empty() || !is_newest {
+            nav.pages aria-label="Pages of ended sessions" {
+                @if !is_newest { a.button href="/ui/flows" { "Newest" } }
+                @if !next.is_empty() {
+                    a.button href={ "/ui/flows?ended=" (encoded(next)) } { "Older" }
+                }
+            }
+        }
     }
 }

@@ -219,6 +219,30 @@ async fn a_session_without_end_hides_no_ended_one_and_the_page_says_that_there_i
     );
 }
 
+/// Regression for #8: of hundreds of ended sessions fifty were shown, and nothing said so.
+#[tokio::test]
+async fn ended_sessions_beyond_a_page_are_told_of_and_on_the_next() {
+    let listed = |path: &str| match path {
+        path if !path.contains("type=flow_summary&limit=50") => json!({}),
+        path if path.contains("cursor=7%202") => json!({ "activities": [closing("older", 1)] }),
+        _ => json!({ "activities": [closing("newer", 1)], "next_cursor": "7 2" }),
+    };
+    let told = "Older sessions are on record";
+    let first = shown("/ui/flows", listed).await;
+    assert!(
+        first.contains("/ui/flows/newer\"") && first.contains(told),
+        "{first}"
+    );
+    assert!(first.contains("href=\"/ui/flows?ended=7%202\""), "{first}");
+    let next = shown("/ui/flows?ended=7%202", listed).await;
+    assert!(next.contains("/ui/flows/older\""), "{next}");
+    assert!(
+        !next.contains("/ui/flows/newer\"") && !next.contains(told),
+        "{next}"
+    );
+    assert!(next.contains("href=\"/ui/flows\">Newest"), "{next}");
+}
+
 /// Regression for #8: figures of a part of the time looked like those of all of it.
 #[tokio::test]
 async fn the_overview_says_from_when_on_it_counts() {
