@@ -48,7 +48,7 @@ pub(super) fn run(global: &Global, export: &ActivityExport) -> Result<()> {
             progress.seen(&body);
             let next = next(&headers);
             let last = next.is_none();
-            target.write(&body, next)?;
+            target.write(&body, counted(&body, export.format), next)?;
             if last {
                 return Ok::<_, anyhow::Error>(());
             }
@@ -63,7 +63,7 @@ pub(super) fn run(global: &Global, export: &ActivityExport) -> Result<()> {
         ExportFormat::Json => format!("{}]\n", target.listed(&days)),
         ExportFormat::Ndjson | ExportFormat::Csv | ExportFormat::Ocsf | ExportFormat::Cef => days,
     };
-    target.write(&closing, None)?;
+    target.write(&closing, 0, None)?;
     if let Some(file) = target.finish()? {
         output::note(&format!("wrote {records} records to `{}`", file.display()));
     }
@@ -100,6 +100,30 @@ fn asked(export: &ActivityExport) -> String {
     format!("&format={form}&include_flows={flows}&include_bodies={bodies}{rollup}{filters}")
 }
 
+/// Counts the records of a part; the line that names the columns is counted with them.
+fn counted(part: &str, format: ExportFormat) -> u64 {
+    let count = match format {
+        ExportFormat::Csv => {
+            // A line that breaks within a cell is no other row: the quotes around a cell, and those
+            // within it, which are written twice, are even in number where a row ends.
+            let mut is_within = false;
+            let mut ends = 0;
+            for byte in part.bytes() {
+                match byte {
+                    b'"' => is_within = !is_within,
+                    b'\n' if !is_within => ends += 1,
+                    _ => {}
+                }
+            }
+            ends
+        }
+        ExportFormat::Json | ExportFormat::Ndjson | ExportFormat::Ocsf | ExportFormat::Cef => {
+            part.lines().filter(|line| line.len() > 1).count()
+        }
+    };
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
 fn next(headers: &HeaderMap) -> Option<String> {
     let next = headers.get("x-next-cursor")?.to_str().ok()?;
     Some(next.to_owned())
@@ -111,4 +135,26 @@ fn last_time(part: &str) -> Option<String> {
     let line = line.trim_start_matches(['[', ',']);
     let record: Value = serde_json::from_str(line).ok()?;
     Some(record.get("timestamp")?.as_str()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression for #8: a line that broke within a cell was told of as a record.
+    #[test]
+    fn rows_are_counted_and_not_their_lines() {
+        let check = |part: &str, format: ExportFormat, expect: u64| {
+            assert_eq!(counted(part, format), expect, "{part:?}");
+        };
+        check("", ExportFormat::Csv, 0);
+        check("id,why\r\n1,a\r\n", ExportFormat::Csv, 2);
+        check(
+            "1,\"two\nlines, \"\"quoted\"\"\"\r\n2,b\r\n",
+            ExportFormat::Csv,
+            2,
+        );
+        check("{\"a\":\"x\"}\n{}\n", ExportFormat::Ndjson, 2);
+        check("{\"a\":1},\n{\"a\":2}", ExportFormat::Json, 2);
+    }
 }

@@ -159,11 +159,10 @@ impl Target {
         text
     }
 
-    /// Writes a part, then notes how far that is.
-    pub(super) fn write(&mut self, part: &str, next: Option<String>) -> Result<()> {
+    /// Writes a part of so many records, then notes how far that is.
+    pub(super) fn write(&mut self, part: &str, records: u64, next: Option<String>) -> Result<()> {
         self.put(part.as_bytes())?;
-        let lines = part.lines().filter(|line| line.len() > 1).count();
-        self.records += u64::try_from(lines).unwrap_or(0);
+        self.records += records;
         let Some(cursor) = next else {
             return Ok(());
         };
@@ -356,7 +355,7 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         let finished = |path: &Path| {
             let mut target = Target::file(path, "", "").unwrap();
-            target.write("{}\n", None).unwrap();
+            target.write("{}\n", 1, None).unwrap();
             target.finish().unwrap()
         };
         assert_eq!(finished(Path::new("/dev/null")), None);
@@ -385,7 +384,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out.ndjson");
         let mut first = Target::file(&path, "&a", "").unwrap();
-        first.write("{\"one\":1}\n", Some("7".to_owned())).unwrap();
+        first
+            .write("{\"one\":1}\n", 1, Some("7".to_owned()))
+            .unwrap();
         // A part that came in and was not noted.
         first.put(b"{\"two\"").unwrap();
         drop(first);
@@ -399,7 +400,7 @@ mod tests {
             panic!("nothing is noted");
         };
         assert_eq!((cursor.as_str(), *records), ("7", 1));
-        second.write("{\"two\":2}\n", None).unwrap();
+        second.write("{\"two\":2}\n", 1, None).unwrap();
         assert_eq!(second.finish().unwrap().as_deref(), Some(&*path));
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text, "{\"one\":1}\n{\"two\":2}\n");
@@ -415,7 +416,7 @@ mod tests {
         drop(first);
         let mut second = Target::resumed(&path, "&a", "[").unwrap();
         assert_eq!(second.place, Place::Start);
-        second.write("{\"one\":1}]\n", None).unwrap();
+        second.write("{\"one\":1}]\n", 1, None).unwrap();
         second.finish().unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "[{\"one\":1}]\n");
     }
