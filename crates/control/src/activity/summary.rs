@@ -104,6 +104,8 @@ pub struct Summary {
     pub by_flow: BTreeMap<String, u64>,
     /// Upstreams, the busiest first.
     pub servers: Vec<Named>,
+    /// How many more upstreams there are.
+    pub more_servers: usize,
     /// The stretch in equal parts, oldest first.
     pub buckets: Vec<Bucket>,
     /// Questions that were put to somebody.
@@ -113,6 +115,9 @@ pub struct Summary {
     /// What was asked for with `group_by`, the largest first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub groups: Option<Vec<Group>>,
+    /// How many more groups there are, where groups were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_groups: Option<usize>,
 }
 
 /// An upstream.
@@ -298,22 +303,24 @@ impl Summing {
         for (cell, many) in counted.cells {
             self.add(&cell, many);
         }
-        let mut groups = counted.groups.into_iter().map(sorted);
-        let named = groups.next().into_iter().flatten();
-        let named = named.map(|(name, total, blocked)| Named {
+        let mut groups = counted.groups.into_iter();
+        let (named, more) = groups.next().map(sorted).unwrap_or_default();
+        let named = named.into_iter().map(|(name, total, blocked)| Named {
             name,
             total,
             blocked,
         });
         self.summary.servers = named.collect();
-        self.summary.groups = groups.next().map(|groups| {
+        self.summary.more_servers = more;
+        if let Some((groups, more)) = groups.next().map(sorted) {
             let group = |(key, total, blocked)| Group {
                 key,
                 total,
                 blocked,
             };
-            groups.into_iter().map(group).collect()
-        });
+            self.summary.groups = Some(groups.into_iter().map(group).collect());
+            self.summary.more_groups = Some(more);
+        }
     }
 
     fn add(&mut self, cell: &Cell, many: u64) {
@@ -501,13 +508,14 @@ fn narrowed(query: &ActivityQuery, narrow: &[(Field, Vec<String>)]) -> ActivityQ
     query
 }
 
-/// The largest first.
-fn sorted(counts: BTreeMap<String, (u64, u64)>) -> Vec<(String, u64, u64)> {
+/// The largest first, as many as are named, and how many more there are.
+fn sorted(counts: BTreeMap<String, (u64, u64)>) -> (Vec<(String, u64, u64)>, usize) {
     let counts = counts.into_iter();
     let mut counts: Vec<_> = counts.map(|(key, (all, some))| (key, all, some)).collect();
     counts.sort_by(|(one, many, _), (other, more, _)| more.cmp(many).then(one.cmp(other)));
+    let more = counts.len().saturating_sub(MOST_NAMED);
     counts.truncate(MOST_NAMED);
-    counts
+    (counts, more)
 }
 
 #[cfg(test)]

@@ -49,10 +49,10 @@ fn table(summary: &Value) -> Result<()> {
         output::value(Format::Table, &part(name))?;
     }
     let flow = ["source", "destination", "flow_type", "risk_level", "count"];
-    for (name, columns) in [
-        ("servers", &["name", "total", "blocked"][..]),
-        ("flows", &flow),
-        ("groups", &["key", "total", "blocked"]),
+    for (name, columns, more) in [
+        ("servers", &["name", "total", "blocked"][..], "more_servers"),
+        ("flows", &flow, ""),
+        ("groups", &["key", "total", "blocked"], "more_groups"),
     ] {
         let rows = part(name);
         let rows = rows.as_array().map_or(&[][..], Vec::as_slice);
@@ -60,6 +60,12 @@ fn table(summary: &Value) -> Result<()> {
             output::line("")?;
             output::line(&format!("{name}:"))?;
             output::rows(Format::Table, columns, rows)?;
+        }
+        let more = part(more).as_u64().unwrap_or(0);
+        if more > 0 {
+            output::line(&format!(
+                "and {more} more {name}, each with no more records than these"
+            ))?;
         }
     }
     Ok(())

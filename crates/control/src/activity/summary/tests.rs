@@ -52,6 +52,28 @@ fn flows_that_are_not_told_are_owned_up_to() {
     );
 }
 
+/// Regression for #8: of more groups than are named the others were passed over in silence.
+#[test]
+fn groups_that_are_not_named_are_counted() {
+    let of = |number: usize| {
+        record(&[
+            ("timestamp", json!("2026-03-04T23:30:00Z")),
+            ("tool_name", json!(format!("tool{number}"))),
+        ])
+    };
+    let check = |many: usize, named: usize, more: usize| {
+        let summary = count((0..many).map(of).collect(), "1h", Some(GroupBy::Tool));
+        let groups = summary.groups.map(|groups| groups.len());
+        assert_eq!((groups, summary.more_groups), (Some(named), Some(more)));
+        assert_eq!(summary.more_servers, 0);
+    };
+    check(1, 1, 0);
+    check(MOST_NAMED, MOST_NAMED, 0);
+    check(MOST_NAMED + 3, MOST_NAMED, 3);
+    let none = count(vec![of(1)], "1h", None);
+    assert_eq!((none.groups, none.more_groups), (None, None));
+}
+
 /// Regression for #8: a start was taken for no more than the period that nobody had asked for.
 #[test]
 fn a_start_takes_the_place_of_the_period_and_not_both_are_taken() {
