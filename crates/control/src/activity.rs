@@ -34,6 +34,9 @@ const MOST_SKIPPED: usize = 10_000;
 const CHUNK: usize = 500;
 /// The types of the records of calls, as they ended.
 const CALLS: [&str; 4] = ["tool_call", "policy_decision", "message", "hook_evaluation"];
+/// The type of the record that closes a session. Its direction is that of a call on record, and is not
+/// counted again.
+const CLOSING: &str = "flow_summary";
 /// What can be asked for beside the fields that the log picks records by.
 const ASIDE: [&str; 5] = ["start_time", "end_time", "limit", "offset", "cursor"];
 

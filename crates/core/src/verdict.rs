@@ -34,8 +34,8 @@ pub enum Enforcement {
     Unheard,
 }
 
-/// The direction in which data moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+/// The direction in which data moved, the gravest last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub enum FlowType {
     /// No data known from elsewhere was seen.
     #[serde(rename = "none")]

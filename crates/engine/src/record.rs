@@ -2,8 +2,8 @@
 //! push everything else out of the log.
 
 use mcpproxy_core::{
-    Call, CallId, Classified, Coverage, Declared, Detected, Door, FlowScope, FlowSummary, Gap,
-    HookNote, Label, MessageKind, Outcome, Owner, Record, Risk, RiskLevel, Severity, Status,
+    Call, CallId, Classified, Coverage, Declared, Detected, Door, FlowScope, FlowSummary, FlowType,
+    Gap, HookNote, Label, MessageKind, Outcome, Owner, Record, Risk, RiskLevel, Severity, Status,
     Verdict, Wall,
 };
 use mcpproxy_detect::{Category, Detector, Report};
@@ -110,12 +110,14 @@ pub(crate) fn closing(summary: &Summary, coverage: Coverage, now: Wall) -> Recor
         .iter()
         .map(|(risk, times)| (risk.name(), *times));
     let worst = summary.risks.iter().map(|(risk, _)| *risk).max();
+    let gravest = summary.flows.iter().map(|(flow, _)| *flow).max();
     let FlowScope(scope) = summary.whose.scope;
     let session = summary.whose.session.id;
     Record {
         duration_ms: summary.duration.as_secs_f64() * 1000.0,
         timestamp: now.rfc3339(),
         session_id: session.to_string(),
+        flow_type: gravest.unwrap_or(FlowType::None),
         risk: Risk {
             level: worst.unwrap_or(RiskLevel::None),
             score: 0,

@@ -99,6 +99,10 @@ async fn a_session_that_rests_leaves_a_summary_and_is_forgotten() {
             .into(),
         };
         assert_eq!(scene.summaries(), [expect]);
+        let closing = scene.sink.records().into_iter();
+        let mut closing = closing.filter(|one| one.kind == "flow_summary");
+        let gravest = closing.next().map(|one| one.flow_type);
+        assert_eq!(gravest, Some(FlowType::InternalToExternal));
         let mut told = Vec::new();
         while let Ok(event) = listening.from_now.try_recv() {
             told.push(event.event.name());

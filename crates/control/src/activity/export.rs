@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::forms::{self, Form};
-use super::{CALLS, CHUNK, Question, session, wrong};
+use super::{CALLS, CHUNK, CLOSING, Question, session, wrong};
 use crate::change::{Act, Mandate};
 use crate::control::Control;
 use crate::error::{Error, Refused};
@@ -210,12 +210,13 @@ impl Export {
         let is_call = CALLS.contains(&text("type"));
         let blocked = is_call && matches!(text("status"), "blocked" | "rejected");
         counted.blocked += u64::from(blocked);
-        for (counts, name) in [
-            (&mut counted.by_type, "type"),
-            (&mut counted.by_risk, "risk_level"),
-            (&mut counted.by_flow, "flow_type"),
-        ] {
+        let count = |counts: &mut BTreeMap<String, u64>, name: &str| {
             *counts.entry(text(name).to_owned()).or_default() += 1;
+        };
+        count(&mut counted.by_type, "type");
+        count(&mut counted.by_risk, "risk_level");
+        if text("type") != CLOSING {
+            count(&mut counted.by_flow, "flow_type");
         }
     }
 

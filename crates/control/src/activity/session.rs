@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use mcpproxy_core::{ActivityQuery, ActivityReader, Field, Order, ReadFault};
 use serde::Deserialize;
 
+use super::CLOSING;
+
 /// Records that are looked through for links; they are the newest of the session.
 const LOOKED: usize = 200;
 /// Sessions that one question can come to be about.
@@ -40,7 +42,7 @@ pub(super) fn widen(log: &dyn ActivityReader, query: &mut ActivityQuery) -> Resu
     };
     query.order = Order::Begun;
     let mut known: BTreeSet<String> = sessions.iter().cloned().collect();
-    for kinds in [&["flow_summary"][..], &["tool_call", "policy_decision"]] {
+    for kinds in [&[CLOSING][..], &["tool_call", "policy_decision"]] {
         let kinds = kinds.iter().map(|&kind| kind.to_owned()).collect();
         let page = log.page(&ActivityQuery {
             wanted: vec![(Field::Session, sessions.clone()), (Field::Kind, kinds)],

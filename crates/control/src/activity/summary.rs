@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use self::seen::Seen;
 use self::stretch::{Period, Stretch};
-use super::{CHUNK, Question, wrong};
+use super::{CHUNK, CLOSING, Question, wrong};
 use crate::change::{Act, Mandate};
 use crate::control::Control;
 use crate::error::{Error, Refused};
@@ -100,7 +100,8 @@ pub struct Summary {
     pub by_type: BTreeMap<String, u64>,
     /// Records by the risk of their flow.
     pub by_risk: BTreeMap<String, u64>,
-    /// Records by the direction in which data moved.
+    /// Records by the direction in which data moved; what closes a session says again what its calls did,
+    /// and is not among them.
     pub by_flow: BTreeMap<String, u64>,
     /// Upstreams, the busiest first.
     pub servers: Vec<Named>,
@@ -300,6 +301,8 @@ impl Summing {
 
     /// Takes over what the log counted.
     fn count(&mut self, counted: Counted) {
+        let is_by_direction = self.group_by == Some(GroupBy::FlowType);
+        let directions = is_by_direction.then(|| directions(&counted));
         for (cell, many) in counted.cells {
             self.add(&cell, many);
         }
@@ -312,7 +315,8 @@ impl Summing {
         });
         self.summary.servers = named.collect();
         self.summary.more_servers = more;
-        if let Some((groups, more)) = groups.next().map(sorted) {
+        let groups = directions.or_else(|| groups.next());
+        if let Some((groups, more)) = groups.map(sorted) {
             let group = |(key, total, blocked)| Group {
                 key,
                 total,
@@ -330,13 +334,14 @@ impl Summing {
         summary.total += many;
         summary.calls += calls;
         summary.blocked += blocked;
-        for (counts, key) in [
-            (&mut summary.by_status, &cell.status),
-            (&mut summary.by_type, &cell.kind),
-            (&mut summary.by_risk, &cell.risk_level),
-            (&mut summary.by_flow, &cell.flow_type),
-        ] {
+        let count = |counts: &mut BTreeMap<String, u64>, key: &String| {
             *counts.entry(key.clone()).or_default() += many;
+        };
+        count(&mut summary.by_status, &cell.status);
+        count(&mut summary.by_type, &cell.kind);
+        count(&mut summary.by_risk, &cell.risk_level);
+        if cell.kind != CLOSING {
+            count(&mut summary.by_flow, &cell.flow_type);
         }
         let last = summary.buckets.len().saturating_sub(1);
         let number = usize::try_from(cell.part).unwrap_or(usize::MAX).min(last);
@@ -506,6 +511,18 @@ fn narrowed(query: &ActivityQuery, narrow: &[(Field, Vec<String>)]) -> ActivityQ
         }
     }
     query
+}
+
+/// Counts records by direction, but for those that close sessions.
+fn directions(counted: &Counted) -> BTreeMap<String, (u64, u64)> {
+    let mut directions: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    let cells = counted.cells.iter();
+    for (cell, many) in cells.filter(|(cell, _)| cell.kind != CLOSING) {
+        let (total, blocked) = directions.entry(cell.flow_type.clone()).or_default();
+        *total += many;
+        *blocked += if cell.is_stopped() { *many } else { 0 };
+    }
+    directions
 }
 
 /// The largest first, as many as are named, and how many more there are.

@@ -8,7 +8,7 @@ use mcpproxy_text::url::encoded;
 use serde_json::Value;
 
 use super::edges::{Edge, edges};
-use super::looked::{FLOWS, Looked};
+use super::looked::Looked;
 use super::picture::Picture;
 use crate::act::Visit;
 use crate::activity;
@@ -85,12 +85,12 @@ impl Known {
 /// Looks for the records of what a session moved. Where they are too many, those are looked for
 /// beside the latest that matter most.
 async fn logged(api: &Api, viewer: &Viewer, session: &str) -> Result<Looked, Error> {
-    let all = format!("session_id={session}&{FLOWS}");
-    let mut looked = Looked::at(api, viewer, &all, PAGES, |_| false).await?;
+    let all = format!("session_id={session}");
+    let mut looked = Looked::flows(api, viewer, &all, PAGES, |_| false).await?;
     if looked.more {
         for narrowed in ["&risk_level=critical", "&status=blocked,rejected"] {
             let question = format!("{all}{narrowed}");
-            looked.add(Looked::at(api, viewer, &question, PAGES, |_| false).await?);
+            looked.add(Looked::flows(api, viewer, &question, PAGES, |_| false).await?);
         }
     }
     Ok(looked)

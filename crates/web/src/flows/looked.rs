@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::look::Look as _;
 use crate::session::Viewer;
 
-/// Asks for records of calls that took something along. What closes a session is none of them.
+/// Asks for records of calls that took something along, and of the sessions in which they did.
 pub(super) const FLOWS: &str = "flow_type=internal_to_internal,external_to_external,\
                                 external_to_internal,internal_to_external";
 /// Records of a page, the most that the interface gives.
@@ -32,13 +32,37 @@ impl Looked {
         pages: usize,
         enough: impl Fn(&[Value]) -> bool,
     ) -> Result<Self, Error> {
+        Self::read(api, viewer, question, pages, |_| true, enough).await
+    }
+
+    /// Asks in the same way for calls that took something along. What closes a session says again
+    /// what its calls did, and is left out.
+    pub(super) async fn flows(
+        api: &Api,
+        viewer: &Viewer,
+        question: &str,
+        pages: usize,
+        enough: impl Fn(&[Value]) -> bool,
+    ) -> Result<Self, Error> {
+        let question = format!("{question}&{FLOWS}");
+        Self::read(api, viewer, &question, pages, is_no_closing, enough).await
+    }
+
+    async fn read(
+        api: &Api,
+        viewer: &Viewer,
+        question: &str,
+        pages: usize,
+        meant: impl Fn(&Value) -> bool,
+        enough: impl Fn(&[Value]) -> bool,
+    ) -> Result<Self, Error> {
         let mut looked = Self::default();
         let mut cursor = String::new();
         for _ in 0..pages {
             let path = format!("/activity?{question}&limit={PAGE}{cursor}");
             let mut page = api.get(viewer, &path).await?;
             if let Some(Value::Array(records)) = page.get_mut("activities").map(Value::take) {
-                looked.records.extend(records);
+                looked.records.extend(records.into_iter().filter(&meant));
             }
             let next = page.text("next_cursor");
             looked.more = !next.is_empty();
@@ -59,6 +83,11 @@ impl Looked {
             }
         }
     }
+}
+
+/// Tells whether a record is of something else than the end of a session.
+pub(super) fn is_no_closing(record: &Value) -> bool {
+    record.text("type") != "flow_summary"
 }
 
 /// How bad a risk is, for comparing.

@@ -6,7 +6,7 @@ use mcpproxy_text::url::encoded;
 use serde_json::Value;
 
 use super::link;
-use super::looked::{FLOWS, Looked, is_stopped, rank};
+use super::looked::{FLOWS, Looked, is_no_closing, is_stopped, rank};
 use crate::api::Api;
 use crate::error::Error;
 use crate::look::Look as _;
@@ -20,6 +20,10 @@ const PAGES: usize = 10;
 const ENOUGH: usize = 50;
 /// Ended sessions that are asked about one by one, where their records lie too far back.
 const ASKED: usize = 25;
+
+/// Records that are asked for to find one of a call: what closes the session, and those that are linked
+/// with it, comes before.
+const CLOSED: usize = 10;
 
 /// A session in which data moved.
 #[derive(Debug)]
@@ -54,9 +58,8 @@ fn weight(record: &Value) -> (usize, bool) {
 
 /// Looks for them, those that moved data last first.
 pub(super) async fn find(api: &Api, viewer: &Viewer) -> Result<Moved, Error> {
-    let question = format!("{FLOWS}&risk_level=medium");
     let enough = |records: &[Value]| sessions(records).len() >= ENOUGH;
-    let looked = Looked::at(api, viewer, &question, PAGES, enough).await?;
+    let looked = Looked::flows(api, viewer, "risk_level=medium", PAGES, enough).await?;
     let mut moved = Moved {
         sessions: sessions(&looked.records),
         more: looked.more,
@@ -118,10 +121,11 @@ async fn worst_of(
     level: &str,
 ) -> Result<Option<Value>, Error> {
     let session = encoded(session);
-    let all = format!("/activity?session_id={session}&{FLOWS}&risk_level={level}&limit=1");
+    let all = format!("/activity?session_id={session}&{FLOWS}&risk_level={level}&limit={CLOSED}");
     for narrowed in ["&status=blocked,rejected", ""] {
         let page = api.get(viewer, &format!("{all}{narrowed}")).await?;
-        if let Some(record) = page.list("activities").first() {
+        let mut records = page.list("activities").iter();
+        if let Some(record) = records.find(|one| is_no_closing(one)) {
             return Ok(Some(record.clone()));
         }
     }

@@ -38,6 +38,7 @@ fn closing(session: &str, edges: u64) -> Value {
     let mut closing = record("closing", session, "success");
     closing["type"] = json!("flow_summary");
     closing["risk_level"] = json!("critical");
+    closing["flow_type"] = json!("internal→external");
     closing["summary"] = json!({ "edges": edges, "risk_levels": { "critical": 1, "none": 7 } });
     closing
 }
@@ -168,11 +169,12 @@ async fn every_session_in_which_data_moved_is_listed_with_the_worst_that_it_did(
         match path {
             path if !path.starts_with("/api/v1/activity?") => json!({}),
             path if path.contains("type=flow_summary") => json!({ "activities": [] }),
-            // Who does not ask for flows gets what closed the sessions first.
-            path if !path.contains(FLOWS) => {
-                json!({ "activities": [closing("one", 2), closing("two", 2)] })
+            // What closed the sessions has their direction and comes first.
+            path if path.contains("cursor=") => {
+                let closings = ["one", "two", "gone"].map(|session| closing(session, 2));
+                let closings = closings.into_iter();
+                json!({ "activities": closings.chain(others).collect::<Vec<_>>() })
             }
-            path if path.contains("cursor=") => json!({ "activities": others.collect::<Vec<_>>() }),
             _ => json!({ "activities": full().collect::<Vec<_>>(), "next_cursor": "7" }),
         }
     })
@@ -203,7 +205,8 @@ async fn a_session_without_end_hides_no_ended_one_and_the_page_says_that_there_i
                 json!({ "activities": [closing("busy", 9), closing("ended", 2)] })
             }
             path if path.contains("session_id=ended") && path.contains("status=blocked") => {
-                json!({ "activities": [leak("leak", "ended", "blocked", "critical")] })
+                let leak = leak("leak", "ended", "blocked", "critical");
+                json!({ "activities": [closing("ended", 2), leak] })
             }
             _ => json!({ "activities": busy.collect::<Vec<_>>(), "next_cursor": "7" }),
         }

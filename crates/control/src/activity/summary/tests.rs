@@ -74,6 +74,24 @@ fn groups_that_are_not_named_are_counted() {
     assert_eq!((none.groups, none.more_groups), (None, None));
 }
 
+/// What closes a session has the gravest direction of its calls, which are counted by theirs.
+#[test]
+fn a_direction_is_counted_by_calls_and_not_again_by_what_closes_their_session() {
+    let of = |kind: &str| {
+        record(&[
+            ("type", json!(kind)),
+            ("timestamp", json!("2026-03-04T23:30:00Z")),
+            ("flow_type", json!("internal→external")),
+        ])
+    };
+    let records = vec![of(CLOSING), of("tool_call")];
+    let summary = count(records, "1h", Some(GroupBy::FlowType));
+    assert_eq!((summary.total, summary.calls), (2, 1));
+    assert_eq!(summary.by_flow["internal→external"], 1);
+    let groups = summary.groups.unwrap();
+    assert_eq!((&*groups[0].key, groups[0].total), ("internal→external", 1));
+}
+
 /// Regression for #8: a start was taken for no more than the period that nobody had asked for.
 #[test]
 fn a_start_takes_the_place_of_the_period_and_not_both_are_taken() {
