@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::clock::Wall;
 use crate::history::{ActivityQuery, Field};
 
 /// The requests that use something of an upstream.
@@ -23,7 +24,7 @@ const OTHERS: &str = "(others)";
 pub fn is_call(kind: &str, method: &str, status: &str, hook: Option<(&str, &str)>) -> bool {
     match kind {
         "tool_call" => true,
-        "policy_decision" | "message" => CALLS.contains(&method),
+        "policy_decision" | "message" => is_use(method),
         // What comes by the gateway has a record of its own, unless it is stopped here; what is told
         // after a use was told before it.
         "hook_evaluation" => hook.is_some_and(|(phase, owner)| {
@@ -33,7 +34,14 @@ pub fn is_call(kind: &str, method: &str, status: &str, hook: Option<(&str, &str)
     }
 }
 
-/// What is to be counted: every record that a question is about, but no [`INTENT`].
+/// Tells whether a method uses something of an upstream.
+pub fn is_use(method: &str) -> bool {
+    CALLS.contains(&method)
+}
+
+/// What is to be counted: every record that a question is about. Of an [`INTENT`] this is so where nothing
+/// followed it, as of a call that is under way or that a stop cut off, and it then stands for the call;
+/// who asks for a type has all of that type counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CountQuery {
     /// The question. How many records it wants does not matter, nor in which order.
@@ -77,6 +85,8 @@ pub struct Counted {
     /// For each of the fields that were asked for: the values, with a colon between those of several
     /// fields, how many records have them, and how many of these are calls that were stopped.
     pub groups: Vec<BTreeMap<String, (u64, u64)>>,
+    /// From when on intents are counted, where the log has more than it was looked through for them.
+    pub intents_since: Option<Wall>,
 }
 
 impl Counted {
@@ -85,6 +95,7 @@ impl Counted {
         Self {
             cells: BTreeMap::new(),
             groups: vec![BTreeMap::new(); asked.by.len()],
+            intents_since: None,
         }
     }
 

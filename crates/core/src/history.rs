@@ -206,6 +206,23 @@ pub struct ActivityQuery {
     pub limit: usize,
 }
 
+impl ActivityQuery {
+    /// Tells whether records of one or more types are asked for.
+    pub fn asks_for_types(&self) -> bool {
+        let mut wanted = self.wanted.iter();
+        wanted.any(|(field, _)| *field == Field::Kind)
+    }
+
+    /// Tells whether intents can be in the answer without being asked for by their type: what is about
+    /// to leave is pending.
+    pub fn may_meet_intents(&self) -> bool {
+        let mut wanted = self.wanted.iter();
+        let is_pending = |values: &[String]| values.iter().any(|one| one == "pending");
+        !self.asks_for_types()
+            && wanted.all(|(field, values)| *field != Field::Status || is_pending(values))
+    }
+}
+
 /// Some records of the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActivityPage {

@@ -31,6 +31,7 @@ mod sqlite;
 mod tally;
 mod timeline;
 mod tls;
+mod unfollowed;
 mod upkeep;
 mod verify;
 mod writer;

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use mcpproxy_core::count::{INTENT, STOPPED};
-use mcpproxy_core::{Cell, CountQuery, Counted, Field};
+use mcpproxy_core::count::{INTENT, STOPPED, is_use};
+use mcpproxy_core::{Cell, CountQuery, Counted, Field, Wall};
 
 use crate::block::{Bits, CALLS, How, SIZE, code, how};
 use crate::columns::{Columns, signed};
@@ -162,7 +162,9 @@ impl<'a> Tally<'a> {
     /// Counts records of a finished block that are of one part of time.
     pub(crate) fn block(&mut self, part: u64, records: &Bits, found: &Found) {
         let mut records = records.clone();
-        records.minus(&found.any(code(Field::Kind), |kind| kind == INTENT));
+        if !self.asked.query.asks_for_types() {
+            records.minus(&found.any(code(Field::Kind), |kind| kind == INTENT));
+        }
         for (field, values) in &self.wanted {
             let meant = |value: &str| values.iter().any(|one| one == value);
             records.and(&found.any(code(*field), meant));
@@ -201,22 +203,35 @@ impl<'a> Tally<'a> {
         });
     }
 
-    /// Looks at a record, and counts it if it is meant.
+    /// Looks at a record, and counts it if it is meant. Which intents are is not to be seen from them.
     pub(crate) fn look(&mut self, columns: &Columns<'_>) {
+        if columns.kind != INTENT || self.asked.query.asks_for_types() {
+            self.add(columns, columns.is_call());
+        }
+    }
+
+    /// Looks at an intent that nothing followed: it stands for its call.
+    pub(crate) fn look_at_unfollowed(&mut self, intent: &Columns<'_>) {
+        self.add(intent, is_use(&intent.method));
+    }
+
+    /// Notes that such intents are counted from a time on.
+    pub(crate) fn note_since(&mut self, since: Option<Wall>) {
+        self.counted.intents_since = since;
+    }
+
+    fn add(&mut self, columns: &Columns<'_>, is_call: bool) {
         let part = self.part(columns.at);
         let (Some(part), true) = (part, columns.is_meant(&self.asked.query)) else {
             return;
         };
-        if columns.kind == INTENT {
-            return;
-        }
         let cell = Cell {
             part,
             kind: columns.kind.to_owned(),
             status: columns.status.to_owned(),
             flow_type: columns.flow_type.to_owned(),
             risk_level: columns.risk_level.to_owned(),
-            is_call: columns.is_call(),
+            is_call,
         };
         let many = (1, u64::from(cell.is_stopped()));
         self.counted.add(cell, 1);

@@ -175,7 +175,7 @@ async fn counts_are_those_of_the_records_in_finished_blocks_and_after_them() {
         by: Vec::new(),
     };
     let counted = log.reader().count(&all).unwrap();
-    assert_eq!(counted.cells.values().sum::<u64>(), 2700);
+    assert_eq!(counted.cells.values().sum::<u64>(), 2850);
 }
 
 #[tokio::test]

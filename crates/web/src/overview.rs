@@ -78,7 +78,7 @@ fn counted(summary: &Value, now: Wall) -> Markup {
     html! {
         @if partly {
             p.notice {
-                "There is more on record than is counted at once: calls, what was stopped, risk and flows \
+                "There is more on record than is counted at once: flows, and calls that nothing followed, \
                  are those since " (pieces::time(summary.text("counted_from"), now))
                 ". Choose a shorter period, or look at the "
                 a href="/ui/activity" { "activity" } "."

@@ -236,6 +236,55 @@ async fn a_session_is_shown_in_the_order_in_which_its_calls_began() {
     assert_eq!(told, ["slow", "echo"]);
 }
 
+/// Regression for #8: lists, counts and exports said each something else of a call that a crash cut off.
+#[tokio::test]
+async fn a_call_that_a_crash_cut_off_is_listed_counted_and_carried_away_once() {
+    let upstream = Upstream::start(Sample::Echo, EraSupport::Both, Over::Shared).await;
+    let gateway = Gateway::start(&json!({
+        "routing_mode": "all",
+        "activity": { "durability": "strict" },
+        "mcpServers": { "up": upstream.settings },
+    }))
+    .await;
+    let agent = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    for _ in 0..3 {
+        agent.call("up__echo", json!({ "text": "before" })).await;
+    }
+    let call = json!({ "name": "up__slow", "arguments": { "ms": 60_000 } });
+    let cut = tokio::spawn(async move { agent.ask("tools/call", call).await });
+    until("the slow call under way", || async {
+        let page = gateway.api("/activity?type=intent&tool=slow").await;
+        (!ids(&page).is_empty()).then_some(())
+    })
+    .await;
+    let gateway = Gateway::start_in(gateway.kill().await).await;
+    cut.abort();
+
+    let listed = ids(&gateway.api("/activity?status=pending").await).len();
+    let counted = async |query: &str| {
+        let summary = gateway.api(&format!("/activity/summary?{query}")).await;
+        assert_eq!(summary["complete"], true, "{summary}");
+        [&summary["total"], &summary["calls"]].map(|one| one.as_u64().unwrap())
+    };
+    let exported = async |query: &str| {
+        let args = ["activity", "export", "--format", "ndjson"];
+        let more: Vec<_> = query.split_whitespace().collect();
+        let (code, said, note) = run(&gateway, &[&args[..], &more].concat()).await;
+        assert_eq!(code, Some(0), "{note}");
+        let records = said.lines().map(|line| line.parse::<Value>().unwrap());
+        let tools = records.map(|one| one["tool_name"].as_str().unwrap().to_owned());
+        tools.collect::<Vec<_>>()
+    };
+    assert_eq!(listed, 1);
+    assert_eq!(counted("status=pending").await, [1, 1]);
+    assert_eq!(exported("--status pending").await, ["slow"]);
+    assert_eq!(counted("type=intent").await, [4, 0]);
+    assert_eq!(exported("--type intent").await.len(), 4);
+    assert_eq!(counted("server=up").await, [4, 4]);
+    let all = exported("--server up").await;
+    assert_eq!(all, ["slow", "echo", "echo", "echo"]);
+}
+
 /// What a command printed, and how it ended.
 async fn run(gateway: &Gateway, args: &[&str]) -> (Option<i32>, String, String) {
     let done = gateway.home.run(args).await;

@@ -4,19 +4,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcpproxy_core::count::INTENT;
 use mcpproxy_core::{ActivityReader, Cursor, Principal};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::forms::{self, Form};
-use super::{CALLS, CHUNK, CLOSING, Question, session, wrong};
+use super::{CALLS, CHUNK, CLOSING, Question, intents, session, wrong};
 use crate::change::{Act, Mandate};
 use crate::control::Control;
 use crate::error::{Error, Refused};
 
 /// Records of one part of an export that is fetched part by part.
 const MOST_AT_ONCE: usize = 10_000;
+/// Pages that are read for one such part. Where nearly all are of intents that were followed, it ends here
+/// with fewer records, and the next goes on.
+const MOST_PAGES: usize = 100;
 /// Days that a roll-up tells apart; older ones are left out of it.
 const MOST_DAYS: usize = 4000;
 
@@ -37,6 +39,8 @@ pub struct Export {
     rollup: bool,
     /// Records that may still be given.
     left: usize,
+    /// Pages that may still be read.
+    pages: usize,
     days: BTreeMap<String, Day>,
     stage: Stage,
     /// Whether a record was given before, so that a mark must stand between.
@@ -72,7 +76,8 @@ impl Control {
     ) -> Result<Export, Refused> {
         Mandate::to_audit(who, Act::ReadActivity)?;
         let mut form = Form::Ndjson;
-        let (mut more, mut rollup, mut left) = (More::default(), false, usize::MAX);
+        let (mut more, mut rollup) = (More::default(), false);
+        let (mut left, mut pages) = (usize::MAX, usize::MAX);
         let mut filters = Vec::new();
         for (name, value) in asked {
             match name.as_str() {
@@ -81,7 +86,9 @@ impl Control {
                 "include_bodies" => more.bodies = flag(name, value)?,
                 "rollup" if value == "daily" => rollup = true,
                 "rollup" => return Err(wrong(name, value, "known is daily").into()),
-                "limit" => left = super::limit(name, value, MOST_AT_ONCE)?,
+                "limit" => {
+                    (left, pages) = (super::limit(name, value, MOST_AT_ONCE)?, MOST_PAGES);
+                }
                 "offset" => return Err(wrong(name, value, "use a cursor").into()),
                 _ => filters.push((name.clone(), value.clone())),
             }
@@ -106,6 +113,7 @@ impl Control {
             more,
             rollup: rollup || form == Form::Json,
             left,
+            pages,
             days: BTreeMap::new(),
             stage: Stage::Opening,
             next: None,
@@ -159,16 +167,19 @@ impl Export {
         }
     }
 
-    /// Reads the next page and prints it.
+    /// Reads the next page and prints it, each call once.
     fn records(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
         self.question.query.limit = CHUNK.min(self.left);
         let page = self.question.page(&*self.log).map_err(Error::Unreadable)?;
-        for record in &page.records {
+        let records = intents::sifted(&*self.log, &self.question.query, page.records);
+        let records = records.map_err(Error::Unreadable)?;
+        for record in &records {
             self.record(record, out);
         }
-        self.left = self.left.saturating_sub(page.records.len());
+        self.left = self.left.saturating_sub(records.len());
+        self.pages = self.pages.saturating_sub(1);
         self.question.query.before = page.next;
-        if page.next.is_none() || self.left == 0 {
+        if page.next.is_none() || self.left == 0 || self.pages == 0 {
             self.next = page.next;
             self.stage = Stage::Closing;
         }
@@ -200,8 +211,7 @@ impl Export {
     fn count(&mut self, record: &Value) {
         let text = |name: &str| record.get(name).and_then(Value::as_str).unwrap_or_default();
         let day: String = text("timestamp").chars().take(10).collect();
-        if text("type") == INTENT || (self.days.len() >= MOST_DAYS && !self.days.contains_key(&day))
-        {
+        if self.days.len() >= MOST_DAYS && !self.days.contains_key(&day) {
             return;
         }
         let counted = self.days.entry(day).or_default();
@@ -243,5 +253,90 @@ impl Export {
             }
             Form::Ndjson | Form::Csv | Form::Ocsf | Form::Cef => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpproxy_core::CallId;
+    use serde_json::json;
+
+    use super::super::tests::{Memory, record};
+    use super::*;
+
+    /// A strict log of calls that ended, but for the oldest.
+    fn log(calls: u64) -> Arc<dyn ActivityReader> {
+        let of = |number: u64, kind: &str, status: &str| {
+            let id = CallId::new(1_772_600_000_000 + number, 7).to_string();
+            record(&[
+                ("request_id", json!(id)),
+                ("id", json!(id)),
+                ("type", json!(kind)),
+                ("status", json!(status)),
+            ])
+        };
+        let mut records = vec![of(0, "intent", "pending")];
+        for number in 1..calls {
+            records.push(of(number, "intent", "pending"));
+            records.push(of(number, "tool_call", "success"));
+        }
+        records.reverse();
+        Arc::new(Memory(records))
+    }
+
+    /// Exports part by part, and returns the types of the records, how many calls they are of, and how many
+    /// parts there were.
+    fn exported(calls: u64, asked: &[(&str, &str)], limit: usize) -> (Vec<String>, usize, usize) {
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let asked: Vec<_> = asked.iter().map(own).collect();
+        let mut question = Question::of(&asked).unwrap();
+        let (mut lines, mut parts) = (Vec::new(), 0);
+        loop {
+            let mut export = Export {
+                log: log(calls),
+                question: question.clone(),
+                form: Form::Ndjson,
+                more: More::default(),
+                rollup: false,
+                left: limit,
+                pages: 3,
+                days: BTreeMap::new(),
+                stage: Stage::Opening,
+                begun: question.query.before.is_some(),
+                next: None,
+            };
+            let mut part = Vec::new();
+            while let Some(chunk) = export.chunk() {
+                part.extend(chunk.unwrap());
+            }
+            let part = String::from_utf8(part).unwrap();
+            let records = part.lines().map(|line| serde_json::from_str(line).unwrap());
+            let records: Vec<Value> = records.collect();
+            assert!(records.len() <= limit);
+            lines.extend(records);
+            parts += 1;
+            question.query.before = export.next();
+            if export.next().is_none() {
+                break;
+            }
+        }
+        let word = |one: &Value, name: &str| one[name].as_str().unwrap().to_owned();
+        let ids: std::collections::BTreeSet<_> = lines.iter().map(|one| word(one, "id")).collect();
+        let kinds = lines.iter().map(|one| word(one, "type")).collect();
+        (kinds, ids.len(), parts)
+    }
+
+    /// Regression for #8: every call stood in an export twice, and all of them were pending.
+    #[test]
+    fn an_export_tells_of_every_call_once() {
+        let (kinds, calls, _) = exported(1200, &[], 400);
+        assert_eq!((kinds.len(), calls), (1200, 1200));
+        assert_eq!(kinds.last().map(String::as_str), Some("intent"));
+        // The one that never ended is behind more than one part looks through.
+        let (kinds, _, parts) = exported(1700, &[("status", "pending")], 500);
+        assert_eq!(kinds, ["intent"]);
+        assert!(parts > 1, "{parts}");
+        let (kinds, ..) = exported(100, &[("type", "intent")], 1000);
+        assert_eq!(kinds.len(), 100);
     }
 }

@@ -1,6 +1,7 @@
-//! Intents in lists. In strict mode a call is on record before it leaves, and once more with how it
-//! ended. A list tells of a call once: by its intent only where nothing followed it, as of a call that
-//! is under way or that a stop cut off. Whoever asks for a type gets all that is of it.
+//! Intents in lists and exports. In strict mode a call is on record before it leaves, and once more with
+//! how it ended. A list tells of a call once: by its intent only where nothing followed it, as of a call
+//! that is under way or that a stop cut off. Whoever asks for a type gets all that is of it. Counts keep
+//! to the same, by the log itself.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +43,7 @@ fn page_within(
     query: &ActivityQuery,
     most: usize,
 ) -> Result<ActivityPage, ReadFault> {
-    if !may_meet(query) || (query.skip > 0 && has_none(log, query)?) {
+    if !query.may_meet_intents() || (query.skip > 0 && has_none(log, query)?) {
         return log.page(query);
     }
     let mut sifted = Sifted {
@@ -68,15 +69,6 @@ fn page_within(
         sifted.query.limit = (sifted.query.limit * 2).min(CHUNK);
     }
     Ok(sifted.page)
-}
-
-/// Tells whether intents can be in the answer without being asked for by their type.
-fn may_meet(query: &ActivityQuery) -> bool {
-    query.wanted.iter().all(|(field, values)| match field {
-        Field::Kind => false,
-        Field::Status => values.iter().any(|one| one == "pending"),
-        _ => true,
-    })
 }
 
 /// Tells whether a question is about no intent at all, as in a log that was never strict: the log can
@@ -129,6 +121,22 @@ impl Sifted {
         }
         Ok(())
     }
+}
+
+/// Leaves of the answer to a question what tells of a call once.
+pub(super) fn sifted(
+    log: &dyn ActivityReader,
+    query: &ActivityQuery,
+    records: Vec<String>,
+) -> Result<Vec<String>, ReadFault> {
+    if !query.may_meet_intents() {
+        return Ok(records);
+    }
+    let shown = shown(log, &records)?;
+    let records = records.into_iter().zip(shown);
+    Ok(records
+        .filter_map(|(record, shown)| shown.then_some(record))
+        .collect())
 }
 
 /// Says of each record whether it is shown: an intent only if nothing followed it.

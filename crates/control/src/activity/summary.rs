@@ -1,7 +1,7 @@
 //! What a stretch of time came to: counts over the records of the log, and nothing of their words.
 //!
-//! The log counts by itself, however many records there are. Only what moved data and what somebody was
-//! asked about is read.
+//! The log counts by itself, however many records there are: each call once, by its intent only where
+//! nothing followed it. Only what moved data and what somebody was asked about is read.
 
 mod seen;
 mod stretch;
@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use self::seen::Seen;
 use self::stretch::{Period, Stretch};
-use super::{CHUNK, CLOSING, Question, wrong};
+use super::{CHUNK, CLOSING, Question, intents, wrong};
 use crate::change::{Act, Mandate};
 use crate::control::Control;
 use crate::error::{Error, Refused};
@@ -89,10 +89,11 @@ pub struct Summary {
     pub calls: u64,
     /// Calls that were stopped.
     pub blocked: u64,
-    /// Whether `flows` and `approvals` are of all records of the stretch; otherwise of those since
-    /// `counted_from`. All other counts are of all records.
+    /// Whether `flows`, `approvals` and the calls that nothing followed are of all records of the stretch;
+    /// otherwise of those since `counted_from`. All other counts are of all records.
     pub complete: bool,
-    /// From when on flows and questions are counted, where that is not the start.
+    /// From when on flows, questions and calls that nothing followed are counted, where that is not the
+    /// start.
     pub counted_from: Option<String>,
     /// Records by how they ended.
     pub by_status: BTreeMap<String, u64>,
@@ -306,6 +307,9 @@ impl Summing {
         for (cell, many) in counted.cells {
             self.add(&cell, many);
         }
+        if let Some(since) = counted.intents_since {
+            self.stop(Some(since.rfc3339()));
+        }
         let mut groups = counted.groups.into_iter();
         let (named, more) = groups.next().map(sorted).unwrap_or_default();
         let named = named.into_iter().map(|(name, total, blocked)| Named {
@@ -370,7 +374,7 @@ impl Summing {
             let page = log.page(&query)?;
             looked += page.records.len();
             let mut oldest = None;
-            for record in &page.records {
+            for record in &intents::sifted(log, &query, page.records)? {
                 if let Ok(seen) = serde_json::from_str::<Seen<'_>>(record) {
                     oldest = Some(seen.timestamp.clone().into_owned());
                     each(self, &seen);
@@ -398,10 +402,16 @@ impl Summing {
     fn follow(&mut self, log: &dyn ActivityReader, query: &ActivityQuery) -> Result<(), ReadFault> {
         let moved = Field::FlowType.known().unwrap_or_default().iter();
         let moved = moved.filter(|flow| **flow != "none");
-        let narrow = [(
+        let mut narrow = vec![(
             Field::FlowType,
             moved.map(|&flow| flow.to_owned()).collect(),
         )];
+        if query.asks_for_types() {
+            // What is about to leave stands again, with how it ended.
+            let kinds = Field::Kind.known().unwrap_or_default().iter();
+            let kinds = kinds.filter(|kind| **kind != INTENT);
+            narrow.push((Field::Kind, kinds.map(|&kind| kind.to_owned()).collect()));
+        }
         self.read(log, query, &narrow, Self::add_flow)
     }
 
@@ -455,10 +465,6 @@ impl Summing {
     }
 
     fn add_flow(&mut self, seen: &Seen<'_>) {
-        // What is about to leave stands again, with how it ended.
-        if seen.kind == INTENT {
-            return;
-        }
         for source in seen.sources() {
             let flow = Flow {
                 source,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use mcpproxy_core::count::{INTENT, is_call};
+use mcpproxy_core::count::{INTENT, is_call, is_use};
 use mcpproxy_core::{Cell, CountQuery, Counted, Order};
 
 use super::*;
@@ -66,12 +66,15 @@ impl ActivityReader for Memory {
                 (word("phase"), word("owner"))
             });
             let method = record["method"].as_str().unwrap();
-            if kind == INTENT {
+            let is_unfollowed = kind == INTENT && !asked.query.asks_for_types();
+            let follows = |one: &&Value| one["id"] == record["id"] && one["type"] != INTENT;
+            if is_unfollowed && self.0.iter().any(|one| follows(&one)) {
                 continue;
             }
+            let is_call = is_call(&kind, method, &status, hook);
             let cell = Cell {
                 part: (at.0 - asked.query.from.unwrap().0) / asked.part,
-                is_call: is_call(&kind, method, &status, hook),
+                is_call: is_call || (is_unfollowed && is_use(method)),
                 kind,
                 status,
                 flow_type: own(Field::FlowType),

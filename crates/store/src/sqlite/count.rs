@@ -1,21 +1,21 @@
 //! Counting over a SQLite database: finished blocks by their bitmaps, all others record by record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use mcpproxy_core::{CountQuery, Counted};
+use mcpproxy_core::count::INTENT;
+use mcpproxy_core::{CountQuery, Counted, Field};
 use rusqlite::Connection;
 
 use super::reader::Search;
 use super::schema::ends;
-use crate::block::{Bits, SIZE};
+use crate::block::{Bits, SIZE, code};
 use crate::database::Fault;
+use crate::paging::Further;
 use crate::tally::{Found, Reach, Tally};
+use crate::unfollowed::{Met, Spans, Unfollowed};
 
 /// Blocks whose bitmaps are in memory at once.
 const MANY: usize = 1024;
-
-/// The spans of time of finished blocks.
-type Spans = BTreeMap<i64, (i64, i64)>;
 
 /// Counts what is asked for.
 pub(super) fn count(connection: &Connection, asked: &CountQuery) -> Result<Counted, Fault> {
@@ -49,7 +49,54 @@ pub(super) fn count(connection: &Connection, asked: &CountQuery) -> Result<Count
     for block in others {
         search.each(block, |columns| tally.look(columns))?;
     }
+    if let Some(mut unfollowed) = Unfollowed::new(&asked.query) {
+        let blocks = (first / SIZE, last / SIZE);
+        let blocks = unfollowed.blocks(blocks, &spans, &with_intents(connection)?);
+        go_through(connection, &blocks, &mut unfollowed)?;
+        let (places, since) = unfollowed.finish();
+        for place in places {
+            search.look(place, |_, row| {
+                tally.look_at_unfollowed(&row.columns);
+                Ok(())
+            })?;
+        }
+        tally.note_since(since);
+    }
     Ok(tally.finish())
+}
+
+/// Returns the finished blocks that have intents.
+fn with_intents(connection: &Connection) -> Result<BTreeSet<i64>, Fault> {
+    let sql = "SELECT block FROM posting WHERE field = ? AND value = ?";
+    let mut statement = connection.prepare_cached(sql)?;
+    let blocks = statement.query_map((code(Field::Kind), INTENT), |row| row.get(0))?;
+    Ok(blocks.collect::<Result<_, _>>()?)
+}
+
+/// Shows the records of some blocks, last first.
+fn go_through(
+    connection: &Connection,
+    blocks: &[i64],
+    unfollowed: &mut Unfollowed,
+) -> Result<(), Fault> {
+    let sql = "SELECT seq, at, id, type FROM activity \
+               WHERE seq >= ?1 AND seq < ?1 + ?2 ORDER BY seq DESC";
+    let mut statement = connection.prepare_cached(sql)?;
+    for block in blocks {
+        let mut rows = statement.query([block * SIZE, SIZE])?;
+        while let Some(row) = rows.next()? {
+            let met = Met {
+                place: row.get(0)?,
+                at: super::row::cell(row, 1)?,
+                call: super::row::cell(row, 2)?,
+                kind: row.get_ref(3)?.as_str().unwrap_or_default(),
+            };
+            if unfollowed.meet(met) == Further::No {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
 }
 
 fn spans(connection: &Connection) -> Result<Spans, Fault> {

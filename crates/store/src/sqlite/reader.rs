@@ -368,7 +368,7 @@ impl<'a> Search<'a> {
     }
 
     /// Looks at the record at a place; nothing where there is none.
-    fn look<T>(
+    pub(super) fn look<T>(
         &mut self,
         seq: i64,
         look: impl FnOnce(i64, &crate::database::Row<'_>) -> Result<T, Fault>,

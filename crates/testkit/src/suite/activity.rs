@@ -358,6 +358,13 @@ pub async fn fill_mixed(sink: &dyn ActivitySink) {
         let one = match number % 10 {
             0 => Record {
                 kind: "intent",
+                status: Status::Pending,
+                ..plain
+            },
+            // One in two calls ended.
+            5 if number % 20 == 5 => Record {
+                id: record(number - 5).id,
+                timestamp: record(number - 5).timestamp,
                 ..plain
             },
             1 => denial(number),
@@ -406,7 +413,7 @@ pub fn counts_what_pages_give(reader: &dyn ActivityReader) {
     let all = (0, 10_000);
     let tools: &[Field] = &[Field::Upstream, Field::Tool];
     let total = check(&[], all, 700, &[&[Field::Upstream], tools]);
-    assert_eq!(total, 5400, "all but the intents");
+    assert_eq!(total, 5700, "all but the intents that were followed");
     check(&[], (1000, 5000), 10_000, &[&[Field::Session]]);
     check(&[], (0, 5999), 6000, &[&[Field::Principal]]);
     check(&[], (2100, 2200), 10, &[]);
@@ -417,9 +424,12 @@ pub fn counts_what_pages_give(reader: &dyn ActivityReader) {
         check(&[stopped, (Field::Upstream, &["server1"])], all, 9, &[]),
         400
     );
-    assert_eq!(check(&[(Field::Kind, &["intent"])], all, 1000, &[]), 0);
+    assert_eq!(check(&[(Field::Kind, &["intent"])], all, 1000, &[]), 600);
+    let pending: (Field, &[&str]) = (Field::Status, &["pending"]);
+    assert_eq!(check(&[pending], all, 1000, &[tools]), 300);
+    assert_eq!(check(&[pending], (2000, 3000), 100, &[tools]), 50);
     assert_eq!(check(&[(Field::Agent, &["co\"dex"])], all, 1000, &[]), 600);
-    assert_eq!(check(&[], all, 5000, &[&[Field::Agent]]), 5400);
+    assert_eq!(check(&[], all, 5000, &[&[Field::Agent]]), 5700);
 }
 
 /// Counts the records of pages one by one.
@@ -428,13 +438,25 @@ fn counted(reader: &dyn ActivityReader, asked: &CountQuery) -> Counted {
     loop {
         let page = reader.page(&query).unwrap();
         for record in &page.records {
-            add(&mut counted, asked, &serde_json::from_str(record).unwrap());
+            let record: Value = serde_json::from_str(record).unwrap();
+            let is_told = record["type"] != "intent" || asked.query.asks_for_types();
+            if is_told || !is_followed(reader, &record) {
+                add(&mut counted, asked, &record);
+            }
         }
         query.before = page.next;
         if page.next.is_none() {
             return counted;
         }
     }
+}
+
+/// Tells whether something stands after an intent.
+fn is_followed(reader: &dyn ActivityReader, intent: &Value) -> bool {
+    let id = CallId::parse(intent["id"].as_str().unwrap()).unwrap();
+    let last = reader.get(id).unwrap().unwrap();
+    let last: Value = serde_json::from_str(&last).unwrap();
+    last["type"] != "intent"
 }
 
 fn add(counted: &mut Counted, asked: &CountQuery, record: &Value) {
@@ -448,14 +470,15 @@ fn add(counted: &mut Counted, asked: &CountQuery, record: &Value) {
         value.as_str().unwrap_or_default().to_owned()
     };
     let kind = text(Field::Kind);
-    if kind == "intent" {
-        return;
-    }
     let at = Wall::from_rfc3339(record["timestamp"].as_str().unwrap()).unwrap();
     let cell = Cell {
         part: (at.0 - asked.query.from.unwrap().0) / asked.part,
         // What hooks told was told before the use of a tool of the agent.
-        is_call: kind != "message",
+        is_call: match &*kind {
+            "message" => false,
+            "intent" => !asked.query.asks_for_types(),
+            _ => true,
+        },
         kind,
         status: text(Field::Status),
         flow_type: text(Field::FlowType),

@@ -23,7 +23,8 @@ pub(super) fn run(global: &Global, asked: &ActivitySummary) -> Result<()> {
         let from = summary.get("counted_from").and_then(Value::as_str);
         let from = from.unwrap_or("its end");
         output::note(&format!(
-            "notice: flows and approvals are counted since {from} only; all else is of the whole stretch"
+            "notice: flows, approvals and calls that nothing followed are counted since {from} only; \
+             all else is of the whole stretch"
         ));
     }
     match global.format() {

@@ -52,6 +52,54 @@ fn flows_that_are_not_told_are_owned_up_to() {
     );
 }
 
+/// Counts what is asked for of the day up to the fifth of March.
+fn counted(records: &[Value], asked: &[(&str, &str)]) -> Summary {
+    let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    let asked: Vec<_> = asked.iter().map(own).collect();
+    let question = Question::of(&asked).unwrap();
+    let now = Wall::from_rfc3339("2026-03-05T00:00:00Z").unwrap();
+    let stretch = Stretch::of(None, &question.query, now).unwrap();
+    let summing = Summing::new(stretch, None);
+    summing.run(&Memory(records.to_vec()), question).unwrap()
+}
+
+/// Regression for #8: a call that a crash had cut off was in no count, and no intent was.
+#[test]
+fn a_call_that_nothing_followed_is_counted_and_one_that_ended_is_counted_once() {
+    let flow = json!([{ "evidence": { "origin": { "upstream": "in", "tool": "read" } } }]);
+    let of = |id: &str, kind: &str, status: &str| {
+        record(&[
+            ("id", json!(id)),
+            ("request_id", json!(id)),
+            ("type", json!(kind)),
+            ("status", json!(status)),
+            ("timestamp", json!("2026-03-04T23:30:00Z")),
+            ("flow_type", json!("internal→external")),
+            ("findings", flow.clone()),
+        ])
+    };
+    let [cut, ended] = ["01K0000000000000000000000A", "01K0000000000000000000000B"];
+    let records = [
+        of(cut, INTENT, "pending"),
+        of(ended, "tool_call", "success"),
+        of(ended, INTENT, "pending"),
+    ];
+    let check = |asked: &[(&str, &str)], expect: (u64, u64), flows: u64| {
+        let summary = counted(&records, asked);
+        assert_eq!((summary.total, summary.calls), expect, "{asked:?}");
+        let moved: u64 = summary.flows.iter().map(|flow| flow.count).sum();
+        assert_eq!(moved, flows, "{asked:?}");
+        assert!(summary.complete, "{asked:?}");
+    };
+    check(&[], (2, 2), 2);
+    check(&[("status", "pending")], (1, 1), 1);
+    check(&[("status", "success")], (1, 1), 1);
+    check(&[("type", "intent")], (2, 0), 0);
+    check(&[("type", "tool_call")], (1, 1), 1);
+    let by_status = counted(&records, &[]).by_status;
+    assert_eq!((by_status["pending"], by_status["success"]), (1, 1));
+}
+
 /// Regression for #8: of more groups than are named the others were passed over in silence.
 #[test]
 fn groups_that_are_not_named_are_counted() {

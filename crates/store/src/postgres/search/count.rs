@@ -1,13 +1,15 @@
 //! Counting: finished blocks by their bitmaps, all others record by record.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use mcpproxy_core::{CountQuery, Counted};
+use mcpproxy_core::count::INTENT;
+use mcpproxy_core::{CountQuery, Counted, Field};
 
-use super::{Further, SIZE, Search, key};
+use super::{Further, SIZE, Search, Values, key};
 use crate::block::{Bits, code};
 use crate::database::{Fault, Row};
 use crate::tally::{Found, Reach, Tally};
+use crate::unfollowed::{Met, Spans, Unfollowed};
 
 /// Blocks whose bitmaps are in memory at once.
 const MANY: usize = 1024;
@@ -49,10 +51,53 @@ impl Search<'_> {
         for block in others {
             self.fetch(block, block, &mut take)?;
         }
+        if let Some(mut unfollowed) = Unfollowed::new(&asked.query) {
+            let blocks = (first / SIZE, last / SIZE);
+            let blocks = unfollowed.blocks(blocks, &spans, &self.with_intents()?);
+            self.go_through(&blocks, &mut unfollowed)?;
+            let (places, since) = unfollowed.finish();
+            let mut take = |_, row: &Row<'_>| {
+                tally.look_at_unfollowed(&row.columns);
+                Ok(Further::Yes)
+            };
+            self.fetch_places(&places, self.times(), &mut take)?;
+            tally.note_since(since);
+        }
         Ok(tally.finish())
     }
 
-    fn spans(&mut self) -> Result<BTreeMap<i64, (i64, i64)>, Fault> {
+    /// Returns the finished blocks that have intents.
+    fn with_intents(&mut self) -> Result<BTreeSet<i64>, Fault> {
+        let sql = "SELECT block FROM posting WHERE field = $1 AND value = $2";
+        let rows = self.connection.query(sql, &[&code(Field::Kind), &INTENT])?;
+        rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+    }
+
+    /// Shows the records of some blocks, last first.
+    fn go_through(&mut self, blocks: &[i64], unfollowed: &mut Unfollowed) -> Result<(), Fault> {
+        let (early, late) = self.times();
+        let sql = "SELECT seq, at, id, type FROM activity \
+                   WHERE seq BETWEEN $1 AND $2 AND at BETWEEN $3 AND $4 ORDER BY seq DESC";
+        for block in blocks {
+            let ends = (block * SIZE, (block + 1) * SIZE - 1);
+            let values: Values<'_> = &[&ends.0, &ends.1, &early, &late];
+            for row in self.connection.query(sql, values)? {
+                let call: &[u8] = row.try_get(2)?;
+                let met = Met {
+                    place: row.try_get(0)?,
+                    at: row.try_get(1)?,
+                    call: call.try_into().unwrap_or_default(),
+                    kind: row.try_get(3)?,
+                };
+                if unfollowed.meet(met) == Further::No {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn spans(&mut self) -> Result<Spans, Fault> {
         let sql = "SELECT block, first_at, last_at FROM block";
         let rows = self.connection.query(sql, &[])?;
         let read =
