@@ -28,9 +28,9 @@ use crate::patience::Patient;
 use crate::reply::{Answered, ReplyBody, bare, json};
 use crate::rest;
 use crate::settings::{RoutingMode, Settings};
+use crate::silent::Silent;
 use crate::streamable;
 use crate::tls::{Shown, Tls};
-use crate::unheard::Unheard;
 
 /// The uid of root.
 const ROOT: u32 = 0;
@@ -118,7 +118,7 @@ struct Doors {
     /// Places for the owner's own connections, which no stranger can take.
     owners: Arc<Semaphore>,
     /// Those of them that have said nothing yet.
-    unheard: Arc<Unheard>,
+    silent: Arc<Silent>,
     /// Connections so far.
     numbers: Arc<AtomicU64>,
 }
@@ -175,7 +175,7 @@ pub async fn serve(gateway: Arc<Gateway>, listening: Listening, stop: impl Futur
         owners: Arc::new(Semaphore::new(
             settings.limits.connections.min(Semaphore::MAX_PERMITS),
         )),
-        unheard: Arc::default(),
+        silent: Arc::default(),
         numbers: Arc::default(),
     };
     let _known = gateway.bound.set(address);
@@ -256,7 +256,7 @@ async fn accept_unix(
         return std::future::pending().await;
     };
     if doors.owners.available_permits() == 0 {
-        doors.unheard.dismiss();
+        doors.silent.dismiss();
     }
     let place = taken(&doors.owners).await?;
     let (stream, _) = unix.accept().await?;
@@ -329,16 +329,16 @@ impl Doors {
                 Peer::Owner => None,
             },
         };
-        let unheard = Arc::clone(&self.unheard);
+        let silent = Arc::clone(&self.silent);
         let dismissed = match peer {
-            Peer::Owner => unheard.add(connection.number),
+            Peer::Owner => silent.add(connection.number),
             // Strangers have places of their own, and as long for a head as they are given.
             Peer::Tcp { .. } => Arc::default(),
         };
         let service = service_fn(move |mut request: Request<Incoming>| {
             // Calls of agents come over TCP, and wait for no lock here.
             if peer == Peer::Owner {
-                doors.unheard.forget(connection.number);
+                doors.silent.forget(connection.number);
             }
             request.extensions_mut().insert(connection);
             if let Some(line) = &line {
@@ -372,7 +372,7 @@ impl Doors {
                     served.await
                 }
             };
-            unheard.forget(connection.number);
+            silent.forget(connection.number);
             if let Err(fault) = ended {
                 tracing::debug!("a connection ended: {fault}");
             }

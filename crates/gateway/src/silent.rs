@@ -8,9 +8,9 @@ use tokio::sync::Notify;
 
 /// Those that have not finished the head of a request, oldest first.
 #[derive(Debug, Default)]
-pub(crate) struct Unheard(Mutex<BTreeMap<u64, Arc<Notify>>>);
+pub(crate) struct Silent(Mutex<BTreeMap<u64, Arc<Notify>>>);
 
-impl Unheard {
+impl Silent {
     /// Takes a connection in. It is to end when what is returned is notified.
     pub(crate) fn add(&self, number: u64) -> Arc<Notify> {
         let dismissed = Arc::new(Notify::new());
