@@ -147,6 +147,7 @@ impl Origins {
         (!self.list.is_empty()).then_some(self.base)
     }
 
+    #[inline]
     fn index(&self, seq: u32) -> usize {
         usize::try_from(seq.wrapping_sub(self.base) & SEQ_MASK).unwrap_or(usize::MAX)
     }
@@ -160,8 +161,13 @@ impl Origins {
         self.list.get_mut(index)?.as_mut()
     }
 
+    /// Tells whether an origin lives. Nearly always they die in the order they came: then none of the list
+    /// is dead, and none is looked at.
+    #[inline]
     pub(crate) fn is_alive(&self, seq: u32) -> bool {
-        self.get(seq).is_some()
+        let index = self.index(seq);
+        index < self.list.len()
+            && (self.living == self.list.len() || self.list.get(index).is_some_and(Option::is_some))
     }
 
     /// Tells whether somebody else than the agent wrote what an origin has.

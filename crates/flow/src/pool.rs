@@ -382,7 +382,7 @@ impl Pool {
         let moves = self.places(key).into_iter().find_map(|at| {
             let mut slots = self.buckets.get(at)?.slots().enumerate();
             slots.find_map(|(index, slot)| {
-                let to = self.free(slot >> TAG_SHIFT, alive)?;
+                let to = self.aside(slot >> TAG_SHIFT, at, alive)?;
                 Some((Place { at, index }, to, slot))
             })
         });
@@ -390,6 +390,19 @@ impl Pool {
         self.replace(to, slot);
         self.replace(from, 0);
         Some(from)
+    }
+
+    /// Returns the first slot that is empty, or else that belongs to the dead, in the bucket of a key that
+    /// is not `full`. Most have none, in a pool that is.
+    #[inline]
+    fn aside(&self, key: u64, full: usize, alive: &impl Fn(u32) -> bool) -> Option<Place> {
+        let at = self.places(key).into_iter().find(|at| *at != full)?;
+        let bucket = self.buckets.get(at)?;
+        let index = match bucket.empty() {
+            0 => bucket.lower.iter().position(|lower| !alive(lower & SEQ_MASK)),
+            empty => Some(SLOTS - empty),
+        };
+        index.map(|index| Place { at, index })
     }
 
     /// Puts something into a slot; returns what was there.
