@@ -398,9 +398,16 @@ impl Pool {
     fn aside(&self, key: u64, full: usize, alive: &impl Fn(u32) -> bool) -> Option<Place> {
         let at = self.places(key).into_iter().find(|at| *at != full)?;
         let bucket = self.buckets.get(at)?;
-        let index = match bucket.empty() {
-            0 => bucket.lower.iter().position(|lower| !alive(lower & SEQ_MASK)),
-            empty => Some(SLOTS - empty),
+        let dead = || {
+            bucket
+                .lower
+                .iter()
+                .position(|lower| !alive(lower & SEQ_MASK))
+        };
+        // What is empty comes last.
+        let index = match bucket.slot(SLOTS - 1)? {
+            0 => Some(SLOTS - bucket.empty()),
+            _ => dead(),
         };
         index.map(|index| Place { at, index })
     }
