@@ -6,6 +6,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::content::{Part, WHOLE};
 
+/// Bytes that are looked at together.
+const BLOCK: usize = 64;
+
 /// Hashes a text as the specification does.
 pub fn digest(text: &str) -> Id128 {
     let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
@@ -47,7 +50,11 @@ pub(crate) fn digests(whole: &str, parts: &[Part<'_>], least: usize, bytes: usiz
         });
     };
     let cut = |text: &'_ str| text.floor_char_boundary(bytes);
-    let long = |text: &str| text.len() >= least && text.chars().take(least).count() >= least;
+    let long = |text: &str| {
+        let start = text.as_bytes().get(..least);
+        // Of ASCII, each byte is a character.
+        start.is_some_and(|start| start.is_ascii() || text.chars().take(least).count() >= least)
+    };
     let single = matches!(parts, [part] if part.text == whole);
     if long(whole) && !single {
         let start = whole.get(..cut(whole)).unwrap_or(whole);
@@ -82,8 +89,12 @@ fn characters(text: &str) -> usize {
 
 /// Tells, for plain text, whether normalizing would change nothing.
 fn is_normalized(text: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase();
-    text.bytes().all(plain) && text.trim().len() == text.len()
+    // A look at all bytes of a block together is faster than to stop at the first.
+    let plain = |block: &[u8]| {
+        let plain = |byte: &u8| byte.is_ascii() & !byte.is_ascii_uppercase();
+        block.iter().fold(true, |all, byte| all & plain(byte))
+    };
+    text.as_bytes().chunks(BLOCK).all(plain) && text.trim().len() == text.len()
 }
 
 #[cfg(test)]

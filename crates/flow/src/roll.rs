@@ -166,12 +166,14 @@ fn combine(forward: u64, backward: u64) -> u64 {
 /// Hashes a whole short text, exactly as it stands.
 pub(crate) fn whole(symbols: &[u8]) -> u64 {
     let mut state = 0x51_7C_C1_B7_27_22_0A_95_u64;
-    for chunk in symbols.chunks(8) {
-        let mut word = [0; 8];
-        for (to, &from) in word.iter_mut().zip(chunk) {
-            *to = from;
-        }
-        state = scramble(state.rotate_left(23) ^ u64::from_le_bytes(word));
+    let mut add = |word: u64| state = scramble(state.rotate_left(23) ^ word);
+    let (words, rest) = symbols.as_chunks::<8>();
+    for word in words {
+        add(u64::from_le_bytes(*word));
+    }
+    if !rest.is_empty() {
+        let bytes = rest.iter().rev();
+        add(bytes.fold(0, |word, byte| word << 8 | u64::from(*byte)));
     }
     scramble(state ^ u64::try_from(symbols.len()).unwrap_or(u64::MAX))
 }

@@ -155,7 +155,7 @@ pub(crate) fn is_pointer(token: Token, symbols: &[u8]) -> bool {
 /// Hands the tokens of the parts to `each`, with the part they stand in.
 pub(crate) fn tokens(parts: &[Part<'_>], mut each: impl FnMut(Token, &[u8], &Part<'_>)) {
     let mut key = "";
-    let mut symbols = Vec::new();
+    let mut symbols = Vec::with_capacity(LONGEST);
     for part in parts {
         if part.is_key() {
             key = &part.text;
