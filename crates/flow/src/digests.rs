@@ -3,9 +3,11 @@
 //! They stand in a ring in the order they came, and a table of places in the ring leads to them: that
 //! takes less than half the room of a map with a list of its keys beside it.
 
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::Hasher as _;
 
 use mcpproxy_core::Id128;
+
+use crate::hash::Keyed;
 
 /// Hashes that a scope holds; the oldest go first.
 pub(crate) const MOST: usize = 1 << 14;
@@ -32,8 +34,6 @@ pub(crate) struct Digests {
     ///
     /// INVARIANT: its length is a power of two, or zero; half of it is empty.
     table: Vec<u16>,
-    /// Whoever writes what is hashed cannot know where in the table it comes.
-    state: RandomState,
 }
 
 impl Digests {
@@ -42,43 +42,68 @@ impl Digests {
     }
 
     pub(crate) fn get(&self, hash: Id128, salt: u64) -> Option<u32> {
-        let key = key(hash, salt);
-        let place = self.find(key)?;
-        self.ring.get(place).map(|(_, seq)| *seq)
+        self.seq(self.find(key(hash, salt)).ok()?)
     }
 
-    /// Remembers a hash for an origin; the oldest makes room.
-    pub(crate) fn add(&mut self, hash: Id128, salt: u64, seq: u32) {
+    /// Remembers a hash for an origin if `may` says so, which is told the origin that it is remembered
+    /// for: it is looked for once. The oldest makes room.
+    pub(crate) fn add_if(
+        &mut self,
+        hash: Id128,
+        salt: u64,
+        seq: u32,
+        may: impl FnOnce(Option<u32>) -> bool,
+    ) {
         let key = key(hash, salt);
-        if let Some((_, known)) = self.find(key).and_then(|place| self.ring.get_mut(place)) {
-            *known = seq;
+        let found = self.find(key);
+        if !may(found.ok().and_then(|place| self.seq(place))) {
             return;
         }
+        match found {
+            Ok(place) => self.put(place, (key, seq)),
+            Err(slot) => self.add(slot, (key, seq)),
+        }
+    }
+
+    /// Adds what is new; the table may lead to it from a slot.
+    fn add(&mut self, slot: usize, new: (Key, u32)) {
         if self.ring.len() < MOST {
-            self.ring.push((key, seq));
+            self.ring.push(new);
             if self.ring.len() * SLOTS > self.table.len() {
                 self.grow();
             } else {
-                self.lead_to(self.ring.len() - 1);
+                self.lead(slot, self.ring.len() - 1);
             }
             return;
         }
         let place = self.oldest;
         self.forget(place);
-        if let Some(slot) = self.ring.get_mut(place) {
-            *slot = (key, seq);
-        }
+        self.put(place, new);
         self.lead_to(place);
         self.oldest = (place + 1) % MOST;
+    }
+
+    fn seq(&self, place: usize) -> Option<u32> {
+        self.ring.get(place).map(|(_, seq)| *seq)
+    }
+
+    fn put(&mut self, place: usize, new: (Key, u32)) {
+        if let Some(slot) = self.ring.get_mut(place) {
+            *slot = new;
+        }
     }
 
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 
-    /// Returns where the table begins to lead to a hash.
-    fn home(&self, key: Key) -> usize {
-        usize::try_from(self.state.hash_one(key)).unwrap_or(0) & self.mask()
+    /// Returns where the table begins to lead to a hash: whoever writes what is hashed cannot know.
+    fn home(&self, [one, two, three, four]: Key) -> usize {
+        let pair = |upper: u32, lower: u32| u64::from(upper) << 32 | u64::from(lower);
+        let mut keyed = Keyed::default();
+        keyed.write_u64(pair(one, two));
+        keyed.write_u64(pair(three, four));
+        usize::try_from(keyed.finish()).unwrap_or(0) & self.mask()
     }
 
     fn mask(&self) -> usize {
@@ -91,13 +116,13 @@ impl Digests {
         usize::from(number).checked_sub(1)
     }
 
-    /// Returns where in the ring a hash is.
-    fn find(&self, key: Key) -> Option<usize> {
+    /// Returns where in the ring a hash is, or else the slot of the table that would lead to it.
+    fn find(&self, key: Key) -> Result<usize, usize> {
         let mut slot = self.home(key);
         loop {
-            let place = self.place(slot)?;
+            let place = self.place(slot).ok_or(slot)?;
             if self.ring.get(place).is_some_and(|(known, _)| *known == key) {
-                return Some(place);
+                return Ok(place);
             }
             slot = (slot + 1) & self.mask();
         }
@@ -112,6 +137,11 @@ impl Digests {
         while self.place(slot).is_some() {
             slot = (slot + 1) & self.mask();
         }
+        self.lead(slot, place);
+    }
+
+    /// Lets a slot of the table lead to a place in the ring.
+    fn lead(&mut self, slot: usize, place: usize) {
         if let (Some(slot), Ok(number)) = (self.table.get_mut(slot), u16::try_from(place + 1)) {
             *slot = number;
         }
@@ -171,8 +201,9 @@ mod tests {
         let mut digests = Digests::default();
         let most = u128::try_from(MOST).unwrap();
         for number in 0..most + 3 {
-            digests.add(Id128(number << 64 | number), 7, 1);
-            digests.add(Id128(number << 64 | number), 7, 2);
+            digests.add_if(Id128(number << 64 | number), 7, 1, |_| true);
+            digests.add_if(Id128(number << 64 | number), 7, 2, |_| true);
+            digests.add_if(Id128(number << 64 | number), 7, 3, |known| known != Some(2));
         }
         let get = |number: u128, salt| digests.get(Id128(number << 64 | number), salt);
         assert_eq!(get(2, 7), None);
@@ -192,7 +223,7 @@ mod tests {
             state = crate::roll::scramble(state);
             // Some come again while they are known, and some later.
             let hash = Id128(u128::from(state % 30_000) << 100 | u128::from(state % 30_000));
-            digests.add(hash, 5, seq);
+            digests.add_if(hash, 5, seq, |_| true);
             if map.insert(hash, seq).is_none() {
                 order.push_back(hash);
             }

@@ -4,7 +4,6 @@
 //! outside destinations and calls, so that pieces count as one; a call that is still on its way
 //! counts until it is known that it did not leave.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use mcpproxy_core::{CallId, DataOrigin, Label, Masked, Nature};
@@ -12,7 +11,7 @@ use mcpproxy_text::decode::{Coding, Run, decode};
 
 use crate::content::Marked;
 use crate::fold::folded;
-use crate::hash::QuickMap;
+use crate::hash::{KeyedMap, QuickMap};
 use crate::roll::{roll, whole};
 use crate::view::is_chance;
 
@@ -295,7 +294,7 @@ impl Entry {
 #[derive(Debug, Default)]
 pub(crate) struct Vault {
     entries: Vec<Entry>,
-    by_whole: HashMap<u64, u16>,
+    by_whole: KeyedMap<u64, u16>,
     labels: Vec<Arc<Label>>,
     /// What has left of those of which something has.
     left: QuickMap<u16, Bits>,

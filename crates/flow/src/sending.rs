@@ -30,26 +30,42 @@ const SAID: usize = 1 << 14;
 /// Bytes of a tail.
 pub(crate) const TAIL: usize = 192;
 
-/// The end of a field, kept so that the next call to the same place can be read on from it.
-#[derive(Clone, Debug)]
-pub(crate) struct Field {
+/// The ends of a field.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field<'a> {
     pub(crate) path: u64,
     pub(crate) leaf: u32,
     /// The beginning, to be put behind the tail of the call before.
-    pub(crate) head: String,
-    pub(crate) tail: String,
+    pub(crate) head: &'a str,
+    /// The end, kept so that the next call to the same place can be read on from it.
+    pub(crate) tail: &'a str,
+}
+
+impl<'a> Field<'a> {
+    fn of(part: &'a Part<'_>) -> Self {
+        let text = &*part.text;
+        let head = text.get(..text.floor_char_boundary(TAIL));
+        let tail = text.get(text.ceil_char_boundary(text.len().saturating_sub(TAIL))..);
+        Self {
+            path: part.path,
+            leaf: part.leaf,
+            head: head.unwrap_or_default(),
+            tail: tail.unwrap_or_default(),
+        }
+    }
 }
 
 /// What is compared of a message.
 #[derive(Debug)]
 pub(crate) struct Sending<'a> {
     pub(crate) parts: Vec<Part<'a>>,
+    /// Which of them the agent says.
+    own: Range<usize>,
     pub(crate) streams: Vec<Stream>,
     pub(crate) digests: Vec<Digest>,
     pub(crate) tokens: Vec<(Token, u32)>,
     /// Links and names that may be known as such, folded.
     pub(crate) pointers: Vec<(u64, Vec<u8>)>,
-    pub(crate) fields: Vec<Field>,
     pub(crate) opaque: Vec<Blob>,
     pub(crate) bytes: u64,
     pub(crate) personal: bool,
@@ -112,11 +128,19 @@ impl<'a> Sending<'a> {
         there.next().is_none().then_some(hash)
     }
 
+    /// Returns the fields that are read on from call to call.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = Field<'_>> {
+        let own = self.parts.get(self.own.clone()).unwrap_or_default();
+        let values = own.iter();
+        let values = values.filter(|part| !part.is_key() && !part.text.is_empty());
+        values.take(TAILS).map(Field::of)
+    }
+
     /// Returns the ends of the fields, for the next call to the same place.
     pub(crate) fn pieces(&self) -> Vec<(u64, String)> {
-        let fields = self.fields.iter();
+        let fields = self.fields();
         fields
-            .map(|field| (field.path, field.tail.clone()))
+            .map(|field| (field.path, field.tail.to_owned()))
             .collect()
     }
 
@@ -159,14 +183,14 @@ impl<'a> Sending<'a> {
         let parts = parts(content.json);
         let own = within(&parts, said);
         let mut all = streams(&parts, own.clone(), true);
-        let own = parts.get(own).unwrap_or_default();
+        let said = parts.get(own.clone()).unwrap_or_default();
         let Decoded {
             streams,
             texts,
             opaque,
             cut,
         } = if undo {
-            decode(&parts, own, content.json.len())
+            decode(&parts, said, content.json.len())
         } else {
             Decoded::default()
         };
@@ -201,8 +225,8 @@ impl<'a> Sending<'a> {
             ),
             tokens: found,
             pointers,
-            fields: fields(own),
             parts,
+            own,
             opaque,
             bytes: u64::try_from(content.json.len()).unwrap_or(u64::MAX),
             personal: content.marked.iter().any(personal),
@@ -218,24 +242,6 @@ fn within(parts: &[Part<'_>], span: &Range<usize>) -> Range<usize> {
     before..after
 }
 
-fn fields(parts: &[Part<'_>]) -> Vec<Field> {
-    let values = parts
-        .iter()
-        .filter(|part| !part.is_key() && !part.text.is_empty());
-    let field = |part: &Part<'_>| {
-        let text = &*part.text;
-        let head = text.get(..text.floor_char_boundary(TAIL));
-        let tail = text.get(text.ceil_char_boundary(text.len().saturating_sub(TAIL))..);
-        Field {
-            path: part.path,
-            leaf: part.leaf,
-            head: head.unwrap_or_default().to_owned(),
-            tail: tail.unwrap_or_default().to_owned(),
-        }
-    };
-    values.take(TAILS).map(field).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,7 +253,7 @@ mod tests {
         let start = json.find(r#"{"text"#).unwrap();
         let heads = |said: Range<usize>| {
             let sending = Sending::of(&content, &said, &FlowTracking::default(), true);
-            let heads = sending.fields.into_iter().map(|field| field.head);
+            let heads = sending.fields().map(|field| field.head.to_owned());
             heads.collect::<Vec<_>>()
         };
         assert_eq!(heads(start..json.len() - 2), ["moon", "bay"]);

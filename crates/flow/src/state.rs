@@ -4,13 +4,13 @@
 //! Nothing is fingerprinted here. A store that several processes share folds the same events in
 //! the same order.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use mcpproxy_core::{CallId, DataOrigin, SessionKey, Side, Sink, Tick};
 
 use crate::digests::Digests;
 use crate::going::Going;
+use crate::hash::KeyedMap;
 use crate::hits::{Hits, Onward, SecretHit, compare};
 use crate::origins::{Origin, Origins, Tally, Voice};
 use crate::pool::{Added, Key, Pool, Seen};
@@ -41,7 +41,7 @@ const SESSION: usize = 4 << 10;
 /// What is remembered for one scope.
 #[derive(Debug)]
 pub(crate) struct State {
-    pub(crate) sessions: HashMap<SessionKey, Session>,
+    pub(crate) sessions: KeyedMap<SessionKey, Session>,
     pub(crate) origins: Origins,
     pub(crate) text: Pool,
     pub(crate) outside: Pool,
@@ -81,7 +81,7 @@ pub(crate) struct Settled {
 impl State {
     pub(crate) fn new(now: Tick) -> Self {
         Self {
-            sessions: HashMap::new(),
+            sessions: KeyedMap::default(),
             origins: Origins::default(),
             text: Pool::new(TEXT),
             outside: Pool::new(OUTSIDE),
@@ -145,7 +145,7 @@ impl State {
         if self.has_no_room(key, most, now) {
             return true;
         }
-        let from = Arc::<str>::from(origin.upstream.as_str());
+        let place = place_salt(origin.upstream.as_str());
         let seq = self.origins.add(Origin {
             data: origin,
             voice: Voice::Read,
@@ -159,7 +159,7 @@ impl State {
         if self.origins.is_alive(seq) {
             evicted |= match side {
                 Side::Inside => self.read_inside(key, seq, reading),
-                Side::Outside => self.read_outside(key, seq, &from, reading),
+                Side::Outside => self.read_outside(key, seq, place, reading),
             };
         }
         if evicted && let Some(session) = self.sessions.get_mut(&key) {
@@ -172,11 +172,11 @@ impl State {
         let salt = salt(key);
         let mut evicted = false;
         for &digest in &reading.digests {
-            let first = self.digests.get(digest, salt);
-            let public = first.and_then(|seq| self.origins.get(seq));
-            if public.is_none_or(|origin| origin.data.side == Side::Inside) {
-                self.digests.add(digest, salt, seq);
-            }
+            let origins = &self.origins;
+            self.digests.add_if(digest, salt, seq, |first| {
+                let public = first.and_then(|seq| origins.get(seq));
+                public.is_none_or(|origin| origin.data.side == Side::Inside)
+            });
         }
         let most = self.text.room() / 2;
         evicted |= reading.grams.len() > most;
@@ -189,18 +189,11 @@ impl State {
         evicted
     }
 
-    fn read_outside(
-        &mut self,
-        key: SessionKey,
-        seq: u32,
-        from: &Arc<str>,
-        reading: &Reading,
-    ) -> bool {
+    fn read_outside(&mut self, key: SessionKey, seq: u32, place: u64, reading: &Reading) -> bool {
         let salt = salt(key);
         for &digest in &reading.digests {
-            if self.digests.get(digest, salt).is_none() {
-                self.digests.add(digest, salt, seq);
-            }
+            self.digests
+                .add_if(digest, salt, seq, |known| known.is_none());
         }
         let most = self.outside.room() / 2;
         let seen = Seen { seq, note: 0 };
@@ -218,8 +211,7 @@ impl State {
         for token in &reading.tokens {
             let origins = &self.origins;
             let alive = |seq| origins.is_alive(seq);
-            self.supplied
-                .add(token.hash ^ place_salt(from), seen, &alive);
+            self.supplied.add(token.hash ^ place, seen, &alive);
             self.supplied.add(token.hash ^ salt, seen, &alive);
         }
         false
@@ -258,9 +250,8 @@ impl State {
         let salt = salt(key);
         let seen = Seen { seq, note: 0 };
         for &digest in &reading.digests {
-            if self.digests.get(digest, salt).is_none() {
-                self.digests.add(digest, salt, seq);
-            }
+            self.digests
+                .add_if(digest, salt, seq, |known| known.is_none());
         }
         for &tag in reading.grams.iter().take(self.outside.room() / 2) {
             let key = Key::from(tag ^ salt);
@@ -458,7 +449,7 @@ impl State {
         if errand.sink.is_trusted() {
             return Vec::new();
         }
-        let fields = sending.fields.iter();
+        let fields = sending.fields();
         let before = fields.map(|field| self.tails.before(errand.to, field.path));
         let before = before.collect();
         self.tails.reserve(errand.call, errand.to, sending.pieces());

@@ -5,7 +5,6 @@
 //! fields keep apart there: values beside values, keys beside keys, fields of one name. A part
 //! that is longer than two runs is left out in the middle, since the first stream has it.
 
-use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
 use crate::content::Part;
@@ -156,12 +155,11 @@ pub(crate) fn streams(parts: &[Part<'_>], own: Range<usize>, keys: bool) -> Vec<
         if keys {
             bridge(Family::Keys, of_kind(true), &all, &mut found);
         }
-        let mut names: BTreeMap<u64, Vec<(&Part<'_>, &Range<usize>)>> = BTreeMap::new();
-        for (part, span) in of_kind(false) {
-            names.entry(part.name).or_default().push((part, span));
-        }
-        for group in names.into_values().filter(|group| group.len() > 1) {
-            bridge(Family::Named, group.into_iter(), &all, &mut found);
+        let mut named: Vec<_> = of_kind(false).collect();
+        named.sort_by_key(|(part, _)| part.name);
+        let groups = named.chunk_by(|(one, _), (other, _)| one.name == other.name);
+        for group in groups.filter(|group| group.len() > 1) {
+            bridge(Family::Named, group.iter().copied(), &all, &mut found);
         }
     }
     found.insert(0, all);

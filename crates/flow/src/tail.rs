@@ -1,11 +1,12 @@
 //! The ends of what was sent to each outside destination, field by field, so that pieces in
 //! several calls are read as one.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use mcpproxy_core::CallId;
 
+use crate::hash::KeyedMap;
 use crate::moving::{MOVING, Moving};
 use crate::sending::TAIL;
 
@@ -21,7 +22,7 @@ type Place = (Arc<str>, u64);
 #[derive(Debug, Default)]
 pub(crate) struct Tails {
     /// Whoever reads on from a tail holds it until then, which takes no copy.
-    fields: HashMap<Place, (Arc<Tail>, u64)>,
+    fields: KeyedMap<Place, (Arc<Tail>, u64)>,
     /// The fields by when they were written, and the last time.
     order: BTreeMap<u64, Place>,
     last: u64,

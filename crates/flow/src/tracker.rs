@@ -4,7 +4,7 @@
 mod sessions;
 mod shared;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -19,6 +19,7 @@ use crate::content::Content;
 use crate::directory::Directory;
 use crate::event::{Sent, What};
 use crate::evidence::{Weighed, weigh};
+use crate::hash::KeyedMap;
 use crate::hits::{Hits, Reads, tails};
 use crate::origins::Voice;
 use crate::outbox::Outbox;
@@ -35,7 +36,7 @@ const SHARDS: usize = 16;
 /// Bytes that all scopes together may take; beyond, the text of the one that rested longest goes.
 const PROCESS: usize = 256 << 20;
 
-type Shard = Mutex<HashMap<FlowScope, Arc<Mutex<State>>>>;
+type Shard = Mutex<KeyedMap<FlowScope, Arc<Mutex<State>>>>;
 
 /// Follows data from where it was read to where it is about to be sent.
 #[derive(Debug)]
@@ -255,14 +256,17 @@ impl Tracker {
                 to: &to.name,
                 sink: to.sink,
             };
-            let before = self.with(here, now, |state| state.queue(errand, &sending, now));
-            // Where nothing is undone, nothing is put together either.
-            let tails = if undo {
-                tails(&sending.fields, &before, &self.reads)
+            // Where nothing is undone, nothing is put together either, and one look at the state will do.
+            let before = if undo {
+                self.with(here, now, |state| state.queue(errand, &sending, now))
             } else {
                 Vec::new()
             };
+            let tails = tails(sending.fields(), &before, &self.reads);
             self.with(here, now, |state| {
+                if !undo {
+                    state.queue(errand, &sending, now);
+                }
                 let returned = secrets.iter();
                 let returned = returned.filter(|(_, whole)| state.is_handed_out(&to.name, *whole));
                 checked.returned.extend(returned.map(|(at, _)| *at));

@@ -71,25 +71,25 @@ fn begins_with(stream: &Stream, old: &Read) -> usize {
 /// Puts what was sent before in front of what comes now, field by field, and so what moves in each.
 /// Undoing encodings takes longest of all that is done for a call, so this is done before anything is
 /// locked.
-pub(crate) fn tails<'t>(
-    fields: &[Field],
+pub(crate) fn tails<'t, 'f>(
+    fields: impl Iterator<Item = Field<'f>>,
     before: &'t [Arc<Tail>],
     reads: &Reads,
 ) -> Vec<Onward<'t>> {
     let mut onward = Vec::new();
     let mut text = String::new();
-    for (field, tail) in fields.iter().zip(before) {
+    for (field, tail) in fields.zip(before) {
         let Tail { all, moving } = &**tail;
         if all.text.is_empty() {
             continue;
         }
         let leaf = field.leaf;
-        moving.each(all.last_piece(), &field.tail, |end, next| {
+        moving.each(all.last_piece(), field.tail, |end, next| {
             let read = reads.read_if_strange(joined(&mut text, &end.text, next), leaf);
             let before = Before::new(end, leaf);
             onward.push(Onward { read, before });
         });
-        let read = Found::Kept(reads.read(joined(&mut text, &all.text, &field.head), leaf));
+        let read = Found::Kept(reads.read(joined(&mut text, &all.text, field.head), leaf));
         let before = Before::new(Cow::Borrowed(all), leaf);
         onward.push(Onward { read, before });
     }
