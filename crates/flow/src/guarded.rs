@@ -11,7 +11,7 @@ use mcpproxy_text::bits::{self, BLOCK};
 use crate::content::{Marked, Part};
 use crate::fold::folded;
 use crate::view::is_chance;
-use crate::words::{Words, blank, marked, split};
+use crate::words::{Words, blank, marked, split, trimmed};
 
 /// Values of one content that are guarded.
 const MOST: usize = 256;
@@ -218,17 +218,6 @@ fn is_named(before: &str) -> bool {
         }
     }
     false
-}
-
-fn trimmed(word: &str) -> &str {
-    // Most words have nothing to trim.
-    if let [first, .., last] = word.as_bytes()
-        && first.is_ascii_alphanumeric()
-        && last.is_ascii_alphanumeric()
-    {
-        return word;
-    }
-    word.trim_matches(|char: char| !char.is_alphanumeric())
 }
 
 /// Tells whether a name, by one of the words it is made of, is that of something guarded.

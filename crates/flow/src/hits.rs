@@ -54,10 +54,10 @@ pub(crate) struct Hits {
 impl Hits {
     /// Adds what another scope of the same conversation knows.
     pub(crate) fn join(&mut self, other: Self) {
-        self.texts.extend(other.texts);
-        self.digests.extend(other.digests);
-        self.secrets.extend(other.secrets);
-        self.tokens.extend(other.tokens);
+        join(&mut self.texts, other.texts);
+        join(&mut self.digests, other.digests);
+        join(&mut self.secrets, other.secrets);
+        join(&mut self.tokens, other.tokens);
         self.known
             .resize(self.known.len().max(other.known.len()), false);
         for (known, other) in self.known.iter_mut().zip(other.known) {
@@ -82,6 +82,15 @@ impl Hits {
     pub(crate) fn has_personal(&self) -> bool {
         let mut found = self.secrets.iter().filter(|hit| hit.enough);
         found.any(|hit| hit.label.nature == Nature::Personal)
+    }
+}
+
+/// Adds one list to another; nearly always that is the first, which takes no copy.
+fn join<T>(list: &mut Vec<T>, other: Vec<T>) {
+    if list.is_empty() {
+        *list = other;
+    } else {
+        list.extend(other);
     }
 }
 

@@ -175,6 +175,8 @@ fn bridge<'a>(
 ) {
     const REACH: usize = RUN - 1;
     let mut open = Stream::new(family);
+    // Most have a few short parts, and the beginning of a long one.
+    open.symbols.reserve(2 * RUN);
     for (part, span) in parts {
         let symbols = all.symbols.get(span.clone()).unwrap_or_default();
         open.mark(part.leaf);

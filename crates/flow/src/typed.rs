@@ -11,7 +11,7 @@ use mcpproxy_text::bits;
 use crate::content::Part;
 use crate::fold::fold;
 use crate::roll::whole;
-use crate::words::{Words, marked, split};
+use crate::words::{Words, marked, split, trimmed};
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -192,7 +192,7 @@ fn word(
 ) {
     let word = text.get(span.clone()).unwrap_or_default();
     let before = text.get(..span.start).unwrap_or_default();
-    let bare = word.trim_matches(|char: char| !char.is_alphanumeric());
+    let bare = trimmed(word);
     // One word may fall into many pieces: it is asked once for all of them.
     let context = LazyCell::new(|| {
         let mut last = before.rsplit(|char: char| char.is_ascii_whitespace());
@@ -237,7 +237,7 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
                 .map(|(_, piece)| piece)
                 .filter(move |_| !one),
         )
-        .map(|piece| piece.trim_matches(|char: char| !char.is_alphanumeric()))
+        .map(trimmed)
 }
 
 /// Tells whether a word is a link or the address of somebody.

@@ -182,6 +182,18 @@ pub(crate) fn from_end<'t>(text: &'t str, mut each: impl FnMut(&'t str)) {
     }
 }
 
+/// Returns a word without what stands around its letters and digits.
+pub(crate) fn trimmed(word: &str) -> &str {
+    // Most words have nothing to trim.
+    if let [first, .., last] = word.as_bytes()
+        && first.is_ascii_alphanumeric()
+        && last.is_ascii_alphanumeric()
+    {
+        return word;
+    }
+    word.trim_matches(|char: char| !char.is_alphanumeric())
+}
+
 /// A sorted list of words in small ASCII letters.
 #[derive(Debug)]
 pub(crate) struct Words {
