@@ -3,11 +3,10 @@
 //! They stand in a ring in the order they came, and a table of places in the ring leads to them: that
 //! takes less than half the room of a map with a list of its keys beside it.
 
-use std::hash::Hasher as _;
+use std::hash::BuildHasher as _;
 
+use foldhash::fast::RandomState;
 use mcpproxy_core::Id128;
-
-use crate::hash::Keyed;
 
 /// Hashes that a scope holds; the oldest go first.
 pub(crate) const MOST: usize = 1 << 14;
@@ -34,6 +33,7 @@ pub(crate) struct Digests {
     ///
     /// INVARIANT: its length is a power of two, or zero; half of it is empty.
     table: Vec<u16>,
+    random: RandomState,
 }
 
 impl Digests {
@@ -98,12 +98,8 @@ impl Digests {
     }
 
     /// Returns where the table begins to lead to a hash: whoever writes what is hashed cannot know.
-    fn home(&self, [one, two, three, four]: Key) -> usize {
-        let pair = |upper: u32, lower: u32| u64::from(upper) << 32 | u64::from(lower);
-        let mut keyed = Keyed::default();
-        keyed.write_u64(pair(one, two));
-        keyed.write_u64(pair(three, four));
-        usize::try_from(keyed.finish()).unwrap_or(0) & self.mask()
+    fn home(&self, key: Key) -> usize {
+        usize::try_from(self.random.hash_one(key)).unwrap_or(0) & self.mask()
     }
 
     fn mask(&self) -> usize {
