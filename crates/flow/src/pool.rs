@@ -290,7 +290,7 @@ impl Pool {
             return Added::New;
         }
         let place = self.empty(places);
-        let place = place.unwrap_or_else(|| self.vacant(key, alive));
+        let place = place.unwrap_or_else(|| self.vacant(key, seen.seq, alive));
         let old = self.replace(place, slot).unwrap_or(0);
         if old == 0 || !alive(seen_seq(old)) {
             self.live += 1;
@@ -350,13 +350,35 @@ impl Pool {
         (most > 0).then_some(Place { at, index })
     }
 
-    /// Returns a slot for a key where none is empty: one of the dead, or else one that makes room.
+    /// Returns a slot for a key where none is empty: one of the dead, or else one that makes room, or the
+    /// oldest. In a pool that is full another bucket has hardly ever room, and is not asked.
     #[cold]
-    fn vacant(&mut self, key: u64, alive: &impl Fn(u32) -> bool) -> Place {
-        let [at, _] = self.places(key);
+    fn vacant(&mut self, key: u64, seq: u32, alive: &impl Fn(u32) -> bool) -> Place {
         let free = self.free(key, alive);
-        let free = free.or_else(|| self.make_room(key, alive));
-        free.unwrap_or(Place { at, index: 0 })
+        let free = free.or_else(|| {
+            let moved = !self.is_full();
+            moved.then(|| self.make_room(key, alive)).flatten()
+        });
+        free.unwrap_or_else(|| self.oldest(key, seq))
+    }
+
+    /// Returns the slot in the two buckets of a key whose origin came longest before this one.
+    fn oldest(&self, key: u64, seq: u32) -> Place {
+        let [first, second] = self.places(key);
+        let slots = [first, second].into_iter().flat_map(|at| {
+            let slots = self.buckets.get(at).into_iter().flat_map(Bucket::slots);
+            let slots = slots.enumerate();
+            slots.map(move |(index, slot)| (Place { at, index }, slot))
+        });
+        let age = |slot: u64| seq.wrapping_sub(seen_seq(slot)) & SEQ_MASK;
+        let oldest = slots.max_by_key(|(_, slot)| age(*slot));
+        oldest.map_or(
+            Place {
+                at: first,
+                index: 0,
+            },
+            |(place, _)| place,
+        )
     }
 
     /// Returns a slot for a key that is empty or else belongs to the dead, in the bucket with more of
@@ -491,6 +513,24 @@ mod tests {
         assert!(pool.is_full());
         assert_eq!(pool.bytes(), 1 << 20);
         assert!((0..room).all(|tag| pool.get(tag, |_| true) == Some(SEEN)));
+    }
+
+    #[test]
+    fn the_newest_stay_in_a_pool_that_is_full() {
+        let mut pool = Pool::new(1 << 14);
+        let room = u32::try_from(pool.room()).unwrap();
+        let all = 20 * room;
+        for tag in 0..all {
+            // Ten of each origin; numbers of origins wrap meanwhile.
+            let seq = (SEQ_MASK - room + tag / 10) & SEQ_MASK;
+            pool.add(u64::from(tag), Seen { seq, note: 0 }, &|_| true);
+        }
+        let found = |tags: std::ops::Range<u32>| {
+            let found = tags.filter(|&tag| pool.get(u64::from(tag), |_| true).is_some());
+            u32::try_from(found.count()).unwrap()
+        };
+        assert!(found(all - room / 2..all) > room / 2 * 99 / 100);
+        assert_eq!(found(0..all / 2), 0);
     }
 
     #[test]
