@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::bits::BLOCK;
+
 /// The bounds under which a text is read.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -65,6 +67,9 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
+/// Open keys, arrays and objects for which there is room from the start: few messages have more.
+const USUAL: usize = 16;
+
 /// Checks that `text` is one strict JSON value.
 pub fn check(text: &[u8], limits: Limits) -> Result<&str, Fault> {
     let valid = std::str::from_utf8(text).map_err(|fault| Fault {
@@ -75,8 +80,8 @@ pub fn check(text: &[u8], limits: Limits) -> Result<&str, Fault> {
         text,
         at: 0,
         limits,
-        keys: Vec::new(),
-        open: Vec::new(),
+        keys: Vec::with_capacity(USUAL),
+        open: Vec::with_capacity(USUAL),
     };
     scan.run()?;
     Ok(valid)
@@ -147,9 +152,17 @@ struct Scan<'a> {
     text: &'a [u8],
     at: usize,
     limits: Limits,
-    /// Inner spans of the keys of all open objects, innermost last.
-    keys: Vec<(usize, usize)>,
+    /// The keys of all open objects, innermost last.
+    keys: Vec<Inner>,
     open: Vec<Open>,
+}
+
+/// The inside of a string.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Inner {
+    from: usize,
+    to: usize,
+    escaped: bool,
 }
 
 /// What the scan looks for next.
@@ -244,8 +257,8 @@ impl Scan<'_> {
         if self.peek() != Some(b'"') {
             return self.fault("a key in quotes");
         }
-        let span = self.string()?;
-        self.keys.push(span);
+        let key = self.string()?;
+        self.keys.push(key);
         self.space();
         if self.peek() != Some(b':') {
             return self.fault("`:`");
@@ -289,56 +302,55 @@ impl Scan<'_> {
 
     /// Checks that the keys from `first` on are distinct: pairwise while few, sorted when many.
     fn distinct(&self, first: usize) -> Result<(), Fault> {
-        let spans = self.keys.get(first..).unwrap_or_default();
-        if spans.len() < 2 {
+        let keys = self.keys.get(first..).unwrap_or_default();
+        if keys.len() < 2 {
             return Ok(());
         }
-        if spans.len() <= 8 {
-            for (index, &span) in spans.iter().enumerate() {
-                let earlier = spans.get(..index).unwrap_or_default();
-                if earlier.iter().any(|&other| self.same(span, other)) {
-                    return self.duplicate(span);
+        if keys.len() <= 8 {
+            for (index, &key) in keys.iter().enumerate() {
+                let earlier = keys.get(..index).unwrap_or_default();
+                if earlier.iter().any(|&other| self.same(key, other)) {
+                    return self.duplicate(key);
                 }
             }
             return Ok(());
         }
-        let mut sorted: Vec<_> = spans.iter().map(|&span| (self.plain(span), span)).collect();
+        let mut sorted: Vec<_> = keys.iter().map(|&key| (self.plain(key), key)).collect();
         sorted.sort_unstable();
         let pair = sorted
             .windows(2)
             .find(|pair| matches!(pair, [(a, _), (b, _)] if a == b));
         match pair {
-            Some([_, (_, span)]) => self.duplicate(*span),
+            Some([_, (_, key)]) => self.duplicate(*key),
             _ => Ok(()),
         }
     }
 
-    fn raw(&self, (from, to): (usize, usize)) -> &[u8] {
-        self.text.get(from..to).unwrap_or_default()
+    fn raw(&self, key: Inner) -> &[u8] {
+        self.text.get(key.from..key.to).unwrap_or_default()
     }
 
-    fn plain(&self, span: (usize, usize)) -> Cow<'_, str> {
-        unescape(std::str::from_utf8(self.raw(span)).unwrap_or_default())
+    fn plain(&self, key: Inner) -> Cow<'_, str> {
+        unescape(std::str::from_utf8(self.raw(key)).unwrap_or_default())
     }
 
-    fn same(&self, one: (usize, usize), other: (usize, usize)) -> bool {
-        let (a, b) = (self.raw(one), self.raw(other));
-        a == b
-            || ((a.contains(&b'\\') || b.contains(&b'\\')) && self.plain(one) == self.plain(other))
+    fn same(&self, one: Inner, other: Inner) -> bool {
+        self.raw(one) == self.raw(other)
+            || ((one.escaped || other.escaped) && self.plain(one) == self.plain(other))
     }
 
-    fn duplicate(&self, span: (usize, usize)) -> Result<(), Fault> {
-        let key = self.plain(span).chars().take(64).collect();
+    fn duplicate(&self, key: Inner) -> Result<(), Fault> {
         Err(Fault {
-            kind: FaultKind::DuplicateKey(key),
-            at: span.0,
+            kind: FaultKind::DuplicateKey(self.plain(key).chars().take(64).collect()),
+            at: key.from,
         })
     }
 
-    /// Passes over a string and returns the span of its inner bytes.
-    fn string(&mut self) -> Result<(usize, usize), Fault> {
+    /// Passes over a string and returns its inside.
+    fn string(&mut self) -> Result<Inner, Fault> {
         self.at += 1;
-        let start = self.at;
+        let from = self.at;
+        let mut escaped = false;
         loop {
             let rest = self.text.get(self.at..).unwrap_or_default();
             let Some(plain) = plain_run(rest) else {
@@ -348,10 +360,14 @@ impl Scan<'_> {
             self.at += plain;
             match self.peek() {
                 Some(b'"') => {
+                    let to = self.at;
                     self.at += 1;
-                    return Ok((start, self.at - 1));
+                    return Ok(Inner { from, to, escaped });
                 }
-                Some(b'\\') => self.escape()?,
+                Some(b'\\') => {
+                    escaped = true;
+                    self.escape()?;
+                }
                 _ => return self.fault("an escape instead of a control character"),
             }
         }
@@ -446,8 +462,24 @@ impl Scan<'_> {
 
 /// Returns how many bytes precede the first quote, backslash or control character.
 ///
-/// Eight bytes are looked at in one step: long strings are the bulk of what passes here.
+/// Long strings are the bulk of what passes here, and of those many bytes are looked at in one go; most
+/// strings are short, and end before that is worth it.
 fn plain_run(text: &[u8]) -> Option<usize> {
+    let (head, rest) = text.split_at_checked(SHORT).unwrap_or((text, &[]));
+    if let Some(found) = first_special(head) {
+        return Some(found);
+    }
+    let (blocks, _) = rest.as_chunks::<BLOCK>();
+    let plain = blocks.iter().take_while(|block| is_plain(block)).count();
+    let passed = head.len() + plain * BLOCK;
+    first_special(text.get(passed..)?).map(|found| passed + found)
+}
+
+/// The length up to which a string is short.
+const SHORT: usize = 24;
+
+/// Returns where the first quote, backslash or control character stands, eight bytes in one step.
+fn first_special(text: &[u8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = 0x8080_8080_8080_8080;
     let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word & HIGHS;
@@ -466,6 +498,14 @@ fn plain_run(text: &[u8]) -> Option<usize> {
     tail.iter()
         .position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\')
         .map(|at| done + at)
+}
+
+/// Tells whether there is no quote, backslash or control character, without an early exit, so that the
+/// compiler does many bytes in one go.
+fn is_plain(block: &[u8; BLOCK]) -> bool {
+    let special =
+        |byte: u8| u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
+    block.iter().fold(0, |any, &byte| any | special(byte)) == 0
 }
 
 #[cfg(test)]

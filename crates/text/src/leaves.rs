@@ -55,8 +55,15 @@ pub struct Trail<'a, 'w> {
 enum Step {
     /// The number of the element.
     Array(usize),
-    /// The inner span of the key, once it was read.
-    Object(Option<Range<usize>>),
+    /// The key, once it was read.
+    Object(Option<Key>),
+}
+
+/// A key of an object: where its inside stands, and whether it has escapes.
+#[derive(Clone, Debug)]
+struct Key {
+    span: Range<usize>,
+    escaped: bool,
 }
 
 /// One step of the way to a leaf.
@@ -74,7 +81,7 @@ impl<'a> Trail<'a, '_> {
         self.steps.iter().map(|step| match step {
             Step::Array(index) => Segment::Index(*index),
             Step::Object(key) => {
-                let key = key.clone().and_then(|span| self.text.get(span));
+                let key = key.as_ref().and_then(|key| self.text.get(key.span.clone()));
                 Segment::Key(key.unwrap_or_default())
             }
         })
@@ -84,10 +91,19 @@ impl<'a> Trail<'a, '_> {
     /// name of the array.
     pub fn name(&self) -> Option<Cow<'a, str>> {
         let named = self.steps.iter().rev().find_map(|step| match step {
-            Step::Object(key) => Some(key.clone()),
+            Step::Object(key) => Some(key.as_ref()),
             Step::Array(_) => None,
         })?;
-        Some(unescape(self.text.get(named?)?))
+        self.plain(named?)
+    }
+
+    fn plain(&self, key: &Key) -> Option<Cow<'a, str>> {
+        let inner = self.text.get(key.span.clone())?;
+        Some(if key.escaped {
+            unescape(inner)
+        } else {
+            Cow::Borrowed(inner)
+        })
     }
 }
 
@@ -98,9 +114,9 @@ impl fmt::Display for Trail<'_, '_> {
             match step {
                 Step::Array(index) => write!(formatter, "[{index}]")?,
                 Step::Object(key) => {
-                    let key = key.clone().and_then(|span| self.text.get(span));
+                    let key = key.as_ref().and_then(|key| self.plain(key));
                     let dot = if first { "" } else { "." };
-                    write!(formatter, "{dot}{}", unescape(key.unwrap_or_default()))?;
+                    write!(formatter, "{dot}{}", key.unwrap_or_default())?;
                 }
             }
             first = false;
@@ -123,13 +139,16 @@ pub fn leaves(text: &str) -> Vec<Leaf> {
     found
 }
 
+/// Open arrays and objects for which there is room from the start.
+const USUAL: usize = 8;
+
 /// Shows the leaves of a text that passed `json::check` to `each`, in document order, until it
 /// breaks off.
 ///
 /// One pass whose stack is as deep as `check` allowed; only strings with escapes are copied.
 pub fn visit<'a>(text: &'a str, mut each: impl FnMut(Visit<'a, '_>) -> ControlFlow<()>) {
     let bytes = text.as_bytes();
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<Step> = Vec::with_capacity(USUAL);
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         let start = at;
@@ -160,7 +179,8 @@ pub fn visit<'a>(text: &'a str, mut each: impl FnMut(Visit<'a, '_>) -> ControlFl
                 (at, escaped) = string_end(bytes, at);
                 match steps.last_mut() {
                     Some(Step::Object(key @ None)) => {
-                        *key = Some(start + 1..at.saturating_sub(1));
+                        let span = start + 1..at.saturating_sub(1);
+                        *key = Some(Key { span, escaped });
                         LeafKind::Key
                     }
                     _ => LeafKind::Text,
