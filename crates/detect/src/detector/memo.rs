@@ -80,7 +80,10 @@ impl Memo {
     }
 
     /// Tells whether any scanner heeds a name, asking only if that is not known.
-    pub(super) fn heeds(&mut self, Known(name, _): Known, ask: impl FnOnce() -> bool) -> bool {
+    pub(super) fn heeds(&mut self, name: &str, ask: impl FnOnce() -> bool) -> bool {
+        let Some(name) = short(name) else {
+            return ask();
+        };
         let Some(known) = self.names.get_mut(slot(name, name)) else {
             return ask();
         };
@@ -156,9 +159,11 @@ mod tests {
     #[test]
     fn a_name_is_asked_for_once_while_it_is_kept() {
         let mut memo = Memo::new();
-        let known = |name| Memo::of(name, "").unwrap();
-        assert!(memo.heeds(known("password"), || true));
-        assert!(memo.heeds(known("password"), || false));
-        assert!(!memo.heeds(known("colour"), || false));
+        assert!(memo.heeds("password", || true));
+        assert!(memo.heeds("password", || false));
+        assert!(!memo.heeds("colour", || false));
+        let long = "x".repeat(LONGEST + 1);
+        assert!(memo.heeds(&long, || true));
+        assert!(!memo.heeds(&long, || false));
     }
 }

@@ -111,7 +111,7 @@ impl<'a> Pass<'a> {
             scanners.any(|scanner| scanner.heeds(name))
         };
         let Some(known) = Memo::of(name, text) else {
-            let name = heeds().then_some(name);
+            let name = memo.heeds(name, heeds).then_some(name);
             self.leaf(text, leaf.span, &leaf.path, name);
             return;
         };
@@ -120,7 +120,7 @@ impl<'a> Pass<'a> {
             self.report.coverage.scanned += text.len();
             return;
         }
-        let name = memo.heeds(known, heeds).then_some(name);
+        let name = memo.heeds(name, heeds).then_some(name);
         let (unscanned, budget) = (self.report.coverage.unscanned, self.budget);
         let seen = self.report.detections.len();
         let full = self.told.contains(&MOST);
