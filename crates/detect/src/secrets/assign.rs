@@ -291,7 +291,8 @@ impl Cursor<'_> {
     /// Returns the length of `value:` or `value=`, which in lists of pairs stands between the name,
     /// itself a value, and what it is assigned.
     fn paired(&self) -> Option<usize> {
-        let glue = |byte: &&u8| byte.is_ascii_whitespace() || b",\"'\\".contains(byte);
+        let glue =
+            |byte: &&u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b'"' | b'\'' | b'\\');
         let rest = self.rest();
         let skipped = rest.iter().take(40).take_while(glue).count();
         let (word, tail) = rest.get(skipped..)?.split_at_checked(5)?;
@@ -347,8 +348,7 @@ impl Cursor<'_> {
 
     fn unquoted(&self) -> Option<Range<usize>> {
         let rest = self.rest();
-        let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`<>\\,;)]}&".contains(byte);
-        let stops = |byte: &u8| *byte == b'=' || ends(byte);
+        let stops = |byte: &u8| *byte == b'=' || ends_value(*byte);
         let mut end = rest
             .iter()
             .take(UNQUOTED)
@@ -364,7 +364,7 @@ impl Cursor<'_> {
             .take(3)
             .take_while(|byte| **byte == b'=')
             .count();
-        if rest.get(end + padding).is_none_or(ends) {
+        if rest.get(end + padding).is_none_or(|byte| ends_value(*byte)) {
             end += padding;
         }
         let run = rest.get(..end)?;
@@ -375,4 +375,30 @@ impl Cursor<'_> {
             .count();
         (end > 0).then_some(self.at..self.at + end)
     }
+}
+
+/// Whether a value without quotes ends before a byte. One look at a table for each byte: values are
+/// read wherever a name promises a secret, which words of prose do too.
+fn ends_value(byte: u8) -> bool {
+    ENDS.get(usize::from(byte)).copied().unwrap_or(false)
+}
+
+const ENDS: [bool; 256] = ends();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn ends() -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_whitespace()
+            || matches!(
+                byte,
+                b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b',' | b';' | b')' | b']' | b'}' | b'&'
+            );
+        byte += 1;
+    }
+    table
 }

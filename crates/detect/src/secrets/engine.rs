@@ -301,7 +301,8 @@ struct Pass<'a> {
     engine: &'a Engine,
     text: &'a str,
     threshold: f64,
-    /// The name read last and what it is assigned, since many keywords stand in one name.
+    /// The name read last and what it is assigned, since many keywords stand in one name and many
+    /// rules have the same keyword.
     read: Option<(Range<usize>, Option<Assignment>)>,
     /// Up to where each rule has read, so that no text is matched twice by one rule.
     done: Vec<usize>,
@@ -376,24 +377,25 @@ impl Pass<'_> {
             .is_some_and(|(name, _)| name.start <= hit.start && hit.end <= name.end);
         if !known {
             let name = assign::name_around(bytes, hit);
-            let assignment = assign::read(bytes, &name);
+            let assignment = assign::read(bytes, &name).filter(|one| is_bound(self.text, one));
             self.read = Some((name, assignment));
         }
         let (_, assignment) = self.read.as_ref()?;
-        let Assignment { name, value, bond } = assignment.clone()?;
+        let Assignment { name, value, .. } = assignment.clone()?;
         let name = self.text.get(name)?;
-        let shown = self.text.get(value.clone())?;
-        let bound = match bond {
-            Bond::Firm => true,
-            Bond::Told => is_no_word(shown),
-            Bond::Loose => speaks_for_itself(shown),
-        };
-        if !bound {
-            return None;
-        }
         self.engine
             .judge(index, name, self.text, value, self.threshold)
     }
+}
+
+/// Tells whether a value is what its name is assigned, and not merely the next word.
+fn is_bound(text: &str, assignment: &Assignment) -> bool {
+    let shown = text.get(assignment.value.clone());
+    shown.is_some_and(|shown| match assignment.bond {
+        Bond::Firm => true,
+        Bond::Told => is_no_word(shown),
+        Bond::Loose => speaks_for_itself(shown),
+    })
 }
 
 /// Tells whether a value has letters of both cases and digits, as keys of tables seldom do.

@@ -233,16 +233,23 @@ fn around(before: [u8; 3], block: &[u8; BLOCK], behind: u8) -> [u8; AROUND] {
 }
 
 /// The signature that ends at each byte of a block. Each is made from three bytes and not from the
-/// one before, so that the compiler makes many in one go.
+/// one before, and those are read from three arrays of one length, so that the compiler makes many in
+/// one go in every build.
 fn signatures(around: &[u8; AROUND]) -> [u16; BLOCK] {
     let mut signatures = [0; BLOCK];
-    let bytes = around.iter().skip(1).zip(around.iter().skip(2));
-    let bytes = bytes.zip(around.iter().skip(3));
+    let [first, second, third] = [1, 2, 3].map(|by| shifted(around, by));
+    let bytes = first.iter().zip(second).zip(third);
     for (signature, ((first, second), third)) in signatures.iter_mut().zip(bytes) {
         let (first, second) = (u16::from(first & 31), u16::from(second & 31));
         *signature = first << 10 | second << 5 | u16::from(third & 31);
     }
     signatures
+}
+
+/// As many bytes as a block has, from a place on.
+fn shifted(around: &[u8; AROUND], by: usize) -> &[u8; BLOCK] {
+    let rest = around.get(by..).and_then(<[u8]>::first_chunk);
+    rest.unwrap_or(&[0; BLOCK])
 }
 
 fn push(signature: u16, byte: u8) -> u16 {
