@@ -20,12 +20,15 @@ pub(super) const CLOSE: u8 = 160;
 /// The slots of the table; a power of two, at least twice the number of phrases.
 const SLOTS: usize = 2048;
 
+/// How many words of 64 bits the endings have: so many that few words pass by chance.
+const ENDINGS: usize = 256;
+
 /// All phrases by their hash.
 #[derive(Debug)]
 pub(super) struct Vocabulary {
     slots: Vec<(u64, Topic)>,
     /// One bit for each hash of a word that ends a phrase: most words stop here.
-    endings: [u64; 64],
+    endings: [u64; ENDINGS],
 }
 
 /// The topics that stand near one candidate, with how near each of them is.
@@ -121,7 +124,7 @@ fn closeness(distance: usize) -> u8 {
 impl Vocabulary {
     pub(super) fn new() -> Self {
         let mut slots = vec![(0, Topic::Phone); SLOTS];
-        let mut endings = [0; 64];
+        let mut endings = [0; ENDINGS];
         for (topic, phrases) in words::PHRASES {
             for phrase in *phrases {
                 let words = Words::new(phrase.as_bytes()).map(|(word, _)| word);
@@ -201,10 +204,12 @@ pub(super) fn phrase_of(topic: Topic) -> &'static str {
     phrases.first().unwrap()
 }
 
-/// The place of a word's bit among the endings.
+/// The place of a word's bit among the endings. Hashes of short words differ in few bits, so they are
+/// mixed once more.
 fn ending(word: u64) -> (usize, u64) {
-    let slot = usize::try_from((word >> 20) % 64).unwrap_or(0);
-    (slot, 1 << ((word >> 26) % 64))
+    let mixed = word.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let slot = usize::try_from(mixed >> 56).unwrap_or(0) % ENDINGS;
+    (slot, 1 << (mixed >> 50 & 63))
 }
 
 /// Puts a phrase into its slot or the next free one; the table is never more than half full.
@@ -245,21 +250,44 @@ impl Iterator for Words<'_> {
     type Item = (u64, usize);
 
     fn next(&mut self) -> Option<(u64, usize)> {
-        let mut hash = 0_u64;
+        let folded = |byte: &u8| FOLDED.get(usize::from(*byte)).copied().unwrap_or(0);
+        let rest = self.bytes.get(self.at..)?;
+        let gap = rest.iter().position(|byte| folded(byte) != 0)?;
+        let word = rest.get(gap..)?;
+        let (mut hash, mut length) = (0_u64, 0);
         let mut lower = false;
-        while let Some(byte) = self.bytes.get(self.at).copied() {
-            if byte.is_ascii_alphabetic() || !byte.is_ascii() {
-                if lower && byte.is_ascii_uppercase() {
-                    break;
-                }
-                lower = byte.is_ascii_lowercase();
-                let folded = u64::from(byte.to_ascii_lowercase());
-                hash = (hash ^ folded ^ 0x51).wrapping_mul(0x0100_0000_01B3) | 1;
-            } else if hash != 0 {
+        for byte in word {
+            let letter = folded(byte);
+            let capital = letter != *byte;
+            if letter == 0 || lower && capital {
                 break;
             }
-            self.at += 1;
+            lower = !capital && byte.is_ascii();
+            hash = (hash ^ u64::from(letter) ^ 0x51).wrapping_mul(0x0100_0000_01B3) | 1;
+            length += 1;
         }
-        (hash != 0).then_some((hash, self.at))
+        self.at += gap + length;
+        Some((hash, self.at))
     }
+}
+
+/// Letters in lower case, bytes beyond ASCII as they are, and zero for what is part of no word. A
+/// table, since every candidate has the words around it read.
+const FOLDED: [u8; 256] = folded();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn folded() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = u8::MAX;
+    // No word has a byte of zero, which is left as it is.
+    while byte > 0 {
+        if byte.is_ascii_alphabetic() || !byte.is_ascii() {
+            table[byte as usize] = byte.to_ascii_lowercase();
+        }
+        byte -= 1;
+    }
+    table
 }

@@ -181,22 +181,55 @@ fn spread(view: View<'_>, word: &Range<usize>, plain: bool) -> usize {
     let mut letters = if plain && !spelled { 12 } else { 0 };
     let mut separators = 0;
     for byte in view.head(word.start, SPREAD) {
-        match byte {
-            b'0'..=b'9' => {
+        match PARTS
+            .get(usize::from(*byte))
+            .copied()
+            .unwrap_or(Part::Other)
+        {
+            Part::Digit => {
                 digits += 1;
                 separators = 0;
             }
-            b' ' | b'-' | b'.' | b'/' | b'(' | b')' | b'+' | b',' if separators < 2 => {
-                separators += 1;
-            }
-            byte if byte.is_ascii_alphabetic() && letters < 12 => {
+            Part::Separator if separators < 2 => separators += 1,
+            Part::Letter if letters < 12 => {
                 letters += 1;
                 separators = 0;
             }
-            _ => break,
+            Part::Separator | Part::Letter | Part::Other => break,
         }
     }
     digits
+}
+
+/// What a byte can be in a number that is written in groups.
+#[derive(Clone, Copy)]
+enum Part {
+    Digit,
+    Separator,
+    Letter,
+    Other,
+}
+
+/// A table, since every word with a digit is looked at.
+const PARTS: [Part; 256] = parts();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn parts() -> [Part; 256] {
+    let mut table = [Part::Other; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = match byte {
+            b'0'..=b'9' => Part::Digit,
+            b' ' | b'-' | b'.' | b'/' | b'(' | b')' | b'+' | b',' => Part::Separator,
+            b'a'..=b'z' | b'A'..=b'Z' => Part::Letter,
+            _ => Part::Other,
+        };
+        byte += 1;
+    }
+    table
 }
 
 /// The address of a machine.
