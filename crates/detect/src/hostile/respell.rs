@@ -77,17 +77,34 @@ fn odd_words(text: &str, known: impl Fn(&str) -> bool) -> Vec<&str> {
         let start = text.floor_char_boundary(at.saturating_sub(LONGEST).max(done));
         let end = text.ceil_char_boundary((at + BLOCK + LONGEST).min(text.len()));
         done = at + BLOCK;
-        let words = text
-            .get(start..end)
-            .unwrap_or_default()
-            .split_ascii_whitespace();
-        let odd = words.filter(|word| is_hidden(word, &known));
-        found.extend(odd);
+        let words = candidates(text.get(start..end).unwrap_or_default());
+        found.extend(words.filter(|word| is_hidden(word, &known)));
         if found.len() >= FEWEST {
             break;
         }
     }
     found
+}
+
+/// The words of a text that may be spelled oddly, by one look at each byte: nearly all words of a log
+/// have digits, and nearly none is meant otherwise.
+fn candidates(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        while let Some(text) = rest {
+            let mut sorts = 0;
+            let blank = text.bytes().position(|byte| {
+                sorts |= sort(byte);
+                sorts & BLANK != 0
+            });
+            let word = text.get(..blank.unwrap_or(text.len()))?;
+            rest = blank.and_then(|blank| text.get(blank + 1..));
+            if may_be_odd(word, sorts) {
+                return Some(word);
+            }
+        }
+        None
+    })
 }
 
 /// Whether a word is spelled oddly and matters once it is respelled.
@@ -147,25 +164,33 @@ fn respelled(text: &str, one: u8) -> Respelled {
 
 /// How a word between blanks is spelled, if oddly.
 fn oddity(word: &str) -> Option<Oddity> {
-    if word.len() < 2 || word.len() > LONGEST {
-        return None;
-    }
     let sorts = sorts_of(word.as_bytes());
-    if sorts & FOREIGN != 0 {
+    if !may_be_odd(word, sorts) {
         return None;
     }
-    // Nearly all words of a log with numbers in it have a digit that looks like no letter.
-    let mixed = sorts & (LETTER | TWIN | OTHER) == LETTER | TWIN;
-    apart(word.as_bytes()).or_else(|| mixed.then(|| digits(word)).flatten())
+    apart(word.as_bytes()).or_else(|| is_mixed(sorts).then(|| digits(word)).flatten())
+}
+
+/// Whether a word of such bytes may be spelled oddly.
+fn may_be_odd(word: &str, sorts: u8) -> bool {
+    let sized = (2..=LONGEST).contains(&word.len());
+    sized && sorts & FOREIGN == 0 && (is_mixed(sorts) || is_parted(word.as_bytes()))
+}
+
+/// Whether letters stand beside their twins and beside no other digit, as few words of a log do.
+fn is_mixed(sorts: u8) -> bool {
+    sorts & (LETTER | TWIN | OTHER) == LETTER | TWIN
+}
+
+/// Whether something may part the letters of a word; most have two at their beginning.
+fn is_parted(word: &[u8]) -> bool {
+    !matches!(word, [first, second, ..]
+        if first.is_ascii_alphanumeric() && second.is_ascii_alphanumeric())
 }
 
 /// Whether single letters stand apart by one and the same mark.
 fn apart(word: &[u8]) -> Option<Oddity> {
-    // Most words are known by their first two letters, which nothing parts.
-    if let [first, second, ..] = word
-        && first.is_ascii_alphanumeric()
-        && second.is_ascii_alphanumeric()
-    {
+    if !is_parted(word) {
         return None;
     }
     let mark = *word.iter().find(|byte| separates(**byte))?;
@@ -205,11 +230,13 @@ fn digits(word: &str) -> Option<Oddity> {
     (sorts & !QUOTE == LETTER | TWIN).then_some(Oddity::Digits)
 }
 
-/// The sorts of all the bytes of a word, without a jump: every word of a log with numbers in it is
-/// looked at.
+/// The sorts of all the bytes of a word.
 fn sorts_of(word: &[u8]) -> u8 {
-    let sort = |byte: &u8| SORTS.get(usize::from(*byte)).copied().unwrap_or(OTHER);
-    word.iter().fold(0, |sorts, byte| sorts | sort(byte))
+    word.iter().fold(0, |sorts, byte| sorts | sort(*byte))
+}
+
+fn sort(byte: u8) -> u8 {
+    SORTS.get(usize::from(byte)).copied().unwrap_or(OTHER)
 }
 
 /// What each byte is in a word with digits for letters.
@@ -221,6 +248,8 @@ const MARK: u8 = 8;
 /// What is neither a letter nor one's twin, and no mark.
 const OTHER: u8 = 16;
 const FOREIGN: u8 = 32;
+/// What ends a word.
+const BLANK: u8 = 64;
 
 #[expect(
     clippy::indexing_slicing,
@@ -231,7 +260,13 @@ const fn sorts() -> [u8; 256] {
     let mut byte = 0_u8;
     while byte < 128 {
         let mark = byte.is_ascii_punctuation();
-        table[byte as usize] = if mark { MARK } else { OTHER };
+        table[byte as usize] = if mark {
+            MARK
+        } else if byte.is_ascii_whitespace() {
+            BLANK
+        } else {
+            OTHER
+        };
         byte += 1;
     }
     let mut letter = 0;
