@@ -273,6 +273,9 @@ struct Place {
     hash: u16,
 }
 
+/// Which of four bytes belong to a word of a length, where it has fewer.
+const OWN: [u32; 4] = [0xFF, 0xFF, 0xFFFF, 0xFF_FFFF];
+
 impl Place {
     fn of(bytes: &[u8], span: &Range<usize>) -> Self {
         let head = match bytes.get(span.start..) {
@@ -283,8 +286,8 @@ impl Place {
             _ => 0,
         };
         // What follows a short word was read with it.
-        let head = head & u32::MAX >> (8 * (4 - span.len().clamp(1, 4)));
-        let head = head | 0x2020_2020;
+        let own = OWN.get(span.len()).copied().unwrap_or(u32::MAX);
+        let head = head & own | 0x2020_2020;
         let length = span.len().min(LONGEST) as u64;
         let key = u64::from(head) << 6 | length;
         let [.., low, high] = key.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes();

@@ -115,8 +115,8 @@ impl<'a> View<'a> {
 #[derive(Debug)]
 pub(super) struct Numbers<'a> {
     view: View<'a>,
-    /// The block that was looked at last: where it begins, and one bit for each byte that is a
-    /// digit, and for each that is a letter or a digit.
+    /// The block that was looked at last: where it begins, one bit for each byte that is a digit,
+    /// and, if there is one, for each that is a letter or a digit.
     base: usize,
     digits: u64,
     words: u64,
@@ -152,7 +152,9 @@ impl<'a> Numbers<'a> {
         let block = bits::block(self.view.bytes, base);
         self.base = base;
         self.digits = bits::mask(&block, bits::digit);
-        self.words = bits::mask(&block, bits::alphanumeric);
+        if self.digits != 0 {
+            self.words = bits::mask(&block, bits::alphanumeric);
+        }
     }
 
     /// The next digit at or after `from`.
@@ -184,13 +186,14 @@ impl<'a> Numbers<'a> {
     }
 
     /// Where the word around a digit of the block ends, which may be in a later block.
-    fn end(&mut self, digit: usize) -> usize {
+    fn end(&self, digit: usize) -> usize {
+        let mut base = self.base;
         let mut gaps = !self.words & u64::MAX << (digit % BLOCK);
         while gaps == 0 {
-            self.load(self.base + BLOCK);
-            gaps = !self.words;
+            base += BLOCK;
+            gaps = !bits::mask(&bits::block(self.view.bytes, base), bits::alphanumeric);
         }
-        self.base + gaps.trailing_zeros() as usize
+        base + gaps.trailing_zeros() as usize
     }
 }
 

@@ -451,12 +451,12 @@ fn deflated(decode: Decode, bytes: &[u8], start: &[u8]) -> bool {
 /// Tries the parts of a path or of a compound name; tells whether any was settled.
 fn pieces(text: &[u8], span: &Range<usize>, found: &mut Found) -> bool {
     let before = found.runs.len() + found.opaque.len();
-    split(text, span, STANDARD, &mut |outer, settled| {
+    split(text, span, *b"+/", &mut |outer, settled| {
         let shape = Shape::of(text.get(outer.clone()).unwrap_or_default());
         if settled(&outer, &shape, found) || shape.lacks(URL) {
             return;
         }
-        split(text, &outer, URL, &mut |inner, settled| {
+        split(text, &outer, *b"-_", &mut |inner, settled| {
             let shape = Shape::of(text.get(inner.clone()).unwrap_or_default());
             settled(&inner, &shape, found);
         });
@@ -467,11 +467,11 @@ fn pieces(text: &[u8], span: &Range<usize>, found: &mut Found) -> bool {
 type Decode = fn(&[u8]) -> Option<Vec<u8>>;
 type Settled<'a> = &'a dyn Fn(&Range<usize>, &Shape<'_>, &mut Found) -> bool;
 
-/// Hands on each part between characters of the class `at`.
+/// Hands on each part between two characters.
 fn split(
     text: &[u8],
     span: &Range<usize>,
-    at: u8,
+    [one, other]: [u8; 2],
     each: &mut dyn FnMut(Range<usize>, Settled<'_>),
 ) {
     let settled = |part: &Range<usize>, shape: &Shape<'_>, found: &mut Found| {
@@ -484,10 +484,9 @@ fn split(
         shape.has(LOWER | UPPER) && attempt(part.clone(), bytes, shape, false, found)
     };
     let mut start = span.start;
-    while start < span.end {
-        let rest = text.get(start..span.end).unwrap_or_default();
-        let length = rest.iter().position(|&byte| class(byte) & at != 0);
-        let end = start + length.unwrap_or(rest.len());
+    let whole = text.get(span.clone()).unwrap_or_default();
+    let joints = memchr::memchr2_iter(one, other, whole).map(|at| span.start + at);
+    for end in joints.chain([span.end]) {
         if end - start >= SHORTEST_BARE {
             each(start..end, &settled);
         }

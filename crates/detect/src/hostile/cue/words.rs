@@ -30,15 +30,18 @@ pub(super) fn each<T>(
         let letters = bits::mask(block, flag);
         let shifted = letters << 1 | open;
         let (mut starts, mut ends) = (letters & !shifted, !letters & shifted);
-        while ends != 0 {
-            // A word that began in an earlier block has no start in this one.
-            if starts != 0 && starts.trailing_zeros() < ends.trailing_zeros() {
-                start = base + at(starts);
-                starts &= starts - 1;
-            }
+        // A word that began in an earlier block has no start in this one.
+        if open != 0 && ends != 0 {
             if let Some(found) = look(start..base + at(ends)) {
                 return Some(found);
             }
+            ends &= ends - 1;
+        }
+        while ends != 0 {
+            if let Some(found) = look(base + at(starts)..base + at(ends)) {
+                return Some(found);
+            }
+            starts &= starts - 1;
             ends &= ends - 1;
         }
         if starts != 0 {
