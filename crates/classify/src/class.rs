@@ -2,9 +2,10 @@
 //!
 //! How a class is found is in `upstreams`, `tools` and `agents`; what follows from it is policy.
 
+use std::borrow::Cow;
+
 use mcpproxy_core::{Masked, Operation, Sink};
-use schemars::JsonSchema;
-use serde::ser::SerializeStruct;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, Serializer};
 
 /// Which side of the fence something is on.
@@ -25,7 +26,7 @@ pub enum Kind {
 }
 
 /// How a class was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
     /// The operator said so.
@@ -159,16 +160,46 @@ impl Class {
     }
 }
 
+/// What an upstream or a tool is taken for.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Class")]
+struct Written<'a> {
+    /// What it is.
+    classification: Kind,
+    /// How sure that is, from 0.0 to 1.0.
+    #[schemars(with = "f64")]
+    confidence: Confidence,
+    /// How it was found.
+    method: Method,
+    /// Whether private data can be read through it.
+    can_read_data: bool,
+    /// Whether data can leave through it.
+    can_exfiltrate: bool,
+    /// Why.
+    reason: &'a Masked,
+}
+
 impl Serialize for Class {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut class = serializer.serialize_struct("Class", 6)?;
-        class.serialize_field("classification", &self.kind)?;
-        class.serialize_field("confidence", &self.confidence)?;
-        class.serialize_field("method", &self.method)?;
-        class.serialize_field("can_read_data", &self.can_read_data())?;
-        class.serialize_field("can_exfiltrate", &self.can_exfiltrate())?;
-        class.serialize_field("reason", &self.reason)?;
-        class.end()
+        let written = Written {
+            classification: self.kind,
+            confidence: self.confidence,
+            method: self.method,
+            can_read_data: self.can_read_data(),
+            can_exfiltrate: self.can_exfiltrate(),
+            reason: &self.reason,
+        };
+        written.serialize(serializer)
+    }
+}
+
+impl JsonSchema for Class {
+    fn schema_name() -> Cow<'static, str> {
+        Written::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Written::json_schema(generator)
     }
 }
 

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mcpproxy_core::{Secret, Tick, Wall};
+use schemars::JsonSchema;
 use serde::Serialize;
 use subtle::{Choice, ConditionallySelectable};
 
@@ -37,7 +38,7 @@ const MOST_TOKENS: usize = 1000;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// What is known about a token. The token itself is not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TokenInfo {
     /// Names the token.
     pub name: String,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::pin::Pin;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::baseline::{OfferKind, OfferState};
@@ -184,7 +185,7 @@ impl Record {
 }
 
 /// What became of something that an upstream offers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct QuarantineNote {
     /// What it is.
     pub kind: OfferKind,
@@ -200,7 +201,7 @@ pub struct QuarantineNote {
 }
 
 /// What one hook of the pipeline left on record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HookLeft {
     /// The hook.
     pub hook: Box<str>,

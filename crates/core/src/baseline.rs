@@ -6,13 +6,16 @@
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Wall;
 use crate::id::UpstreamId;
 
 /// What kind of thing an upstream offers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum OfferKind {
     /// The upstream itself.
@@ -59,7 +62,7 @@ impl OfferKind {
 }
 
 /// Whether something that an upstream offers may be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OfferState {
     /// It waits for approval.

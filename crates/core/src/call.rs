@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::activity::HookLeft;
@@ -130,7 +131,7 @@ pub struct Wire {
 }
 
 /// The door a call came through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Door {
     /// The gateway's MCP endpoints, over any transport.
@@ -188,22 +189,31 @@ pub struct ToolRef {
 }
 
 /// What the agent says about its own intent. Advisory: an agent can be talked into lying.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+///
+/// The log does not keep what says nothing, so all of it may be missing where it is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Declared {
     /// The operation that the chosen tool variant declares.
+    #[schemars(skip_serializing_if = "Option::is_none")]
     pub operation: Option<Operation>,
     /// How sensitive the agent says the data is.
+    #[schemars(skip_serializing_if = "Option::is_none")]
     pub sensitivity: Option<Box<str>>,
     /// Why it makes the call.
+    #[schemars(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Box<str>>,
     /// Why it sends data outside.
+    #[schemars(skip_serializing_if = "Option::is_none")]
     pub flow_justification: Option<Box<str>>,
     /// What kind of destination it says the data goes to.
+    #[schemars(skip_serializing_if = "Option::is_none")]
     pub flow_destination_type: Option<Box<str>>,
 }
 
 /// What an operation does to the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
     /// Only looks.
@@ -252,7 +262,7 @@ pub struct Outcome {
 }
 
 /// How a call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// A result that does not say it is an error.

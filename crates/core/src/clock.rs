@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A point on the monotonic clock, as the time since the clock was made.
@@ -24,7 +25,7 @@ impl Tick {
 }
 
 /// A wall-clock time in milliseconds since 1970, UTC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Wall(pub u64);
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::call::Operation;
@@ -52,7 +53,7 @@ pub struct Destination {
 }
 
 /// Two signals that do not go together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Contradiction {
     /// Who says the one thing.
     pub signal1: &'static str,

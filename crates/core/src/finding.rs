@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::Contradiction;
@@ -10,7 +11,7 @@ use crate::secret::Masked;
 use crate::verdict::Action;
 
 /// One observation by one check.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     /// The stable name of the rule; one of a hook has the hook's id in front.
     pub rule: Cow<'static, str>,
@@ -64,7 +65,7 @@ impl Finding {
 }
 
 /// The kind of detection that a finding came from; it weighs the risk score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// Data-flow tracking.
@@ -82,7 +83,7 @@ pub enum Source {
 }
 
 /// Tiers of precedence, strongest first: the first tier with an opinion wins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
     /// A suspicious endpoint.
@@ -110,7 +111,9 @@ pub enum Tier {
 }
 
 /// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth a line in the log.
@@ -148,7 +151,7 @@ impl Severity {
 }
 
 /// The twelve threats of the hook framework.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Threat {
     /// Instructions hidden in a tool's description.

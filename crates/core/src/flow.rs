@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Wall;
@@ -13,7 +14,7 @@ use crate::id::{CallId, ToolName, UpstreamId};
 use crate::secret::Masked;
 
 /// Which side of the fence data was read on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
     /// Private: it should not leave.
@@ -56,28 +57,32 @@ impl Sink {
 }
 
 /// Where data was read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DataOrigin {
     /// The call that read it.
     pub call: CallId,
     /// The upstream, or the agent's own tools.
     #[serde(serialize_with = "as_text")]
+    #[schemars(with = "String")]
     pub upstream: UpstreamId,
     /// The tool, prompt or resource.
     #[serde(serialize_with = "as_text")]
+    #[schemars(with = "String")]
     pub tool: ToolName,
-    /// When, in milliseconds.
+    /// When, RFC 3339.
     #[serde(serialize_with = "as_time")]
+    #[schemars(with = "String")]
     pub at: Wall,
     /// The side it was read on.
     pub side: Side,
 }
 
 /// What kind of sensitive value something is; the label of an origin survives every encoding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Label {
     /// The exact type, as `aws_secret_key`.
     #[serde(serialize_with = "as_text")]
+    #[schemars(with = "String")]
     pub kind: Arc<str>,
     /// The coarse word for a sentence, as `api_token`.
     pub word: &'static str,
@@ -113,7 +118,9 @@ impl Label {
 }
 
 /// What a labelled value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Nature {
     /// A short value with a type: a code, an identifier, a number.
@@ -125,7 +132,9 @@ pub enum Nature {
 }
 
 /// How data was recognized, surest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Likeness {
     /// The whole content, or a labelled value, as it was.
@@ -145,7 +154,9 @@ pub enum Likeness {
 }
 
 /// How much a match weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Weight {
     /// An edge in the log and no more: a ticket number, a link, a common phrase.
@@ -157,7 +168,7 @@ pub enum Weight {
 }
 
 /// One recognized piece of data.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Match {
     /// How it was recognized.
     #[serde(rename = "evidence")]
@@ -212,7 +223,7 @@ impl FlowEvidence {
 }
 
 /// The legs of the lethal trifecta that a session has stood on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Taint {
     /// Private data was read.
     pub private: bool,
@@ -244,7 +255,7 @@ pub enum Reduced {
 }
 
 /// What a session came to, written down when it ends.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FlowSummary {
     /// How long it lasted, in milliseconds.
     pub duration_ms: u64,

@@ -5,12 +5,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::verdict::Action;
 
 /// When a hook spoke.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
     /// Before the tool is used: what is said now counts.
@@ -21,7 +22,7 @@ pub enum Phase {
 }
 
 /// Whose tool an agent uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Owner {
     /// The agent's own.
@@ -71,7 +72,7 @@ pub trait Waiting: fmt::Debug + Send + Sync {
 }
 
 /// What a record says about the hook it came from.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct HookNote {
     /// The agent, as `claude-code`.
     pub agent: String,
@@ -91,7 +92,7 @@ pub struct HookNote {
 }
 
 /// What a tool was taken for, in one use of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Classified {
     /// Internal, external, hybrid or unknown.
     pub class: &'static str,
@@ -106,7 +107,7 @@ pub struct Classified {
 }
 
 /// How much of what an agent does can be seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Coverage {
     /// Its calls through this gateway.
@@ -158,7 +159,9 @@ pub struct Gap {
 }
 
 /// Why a hook could not ask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum GapCause {
     /// Nobody listens at the socket.

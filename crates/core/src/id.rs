@@ -2,9 +2,11 @@
 //!
 //! Generating randomness is not done here: callers bring the bits.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 /// A 128-bit identifier or digest, printed as 32 hexadecimal digits.
@@ -97,6 +99,20 @@ impl fmt::Debug for CallId {
 impl Serialize for CallId {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for CallId {
+    fn schema_name() -> Cow<'static, str> {
+        "CallId".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "A ULID, so that ids sort by time.",
+            "pattern": "^[0-7][0-9A-HJKMNP-TV-Z]{25}$",
+        })
     }
 }
 

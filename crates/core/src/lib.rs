@@ -23,6 +23,7 @@ pub mod receipt;
 pub mod secret;
 pub mod security;
 pub mod share;
+pub mod shown;
 pub mod statement;
 pub mod units;
 pub mod verdict;
@@ -71,6 +72,7 @@ pub use security::{
     SecurityModification, SecurityViolation, Sight,
 };
 pub use share::{Room, Shares};
+pub use shown::ShownRecord;
 pub use statement::{Signed, StatementCheck, StatementSigner};
 pub use units::{ByteSize, InvalidUnit, Span};
 pub use verdict::{Action, Enforcement, FlowType, Risk, RiskLevel, Verdict};

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A value that neither `Debug` nor `Serialize` shows.
@@ -36,7 +37,7 @@ impl Serialize for Secret {
 }
 
 /// Text that is safe to show: it carries types, places and lengths, never a raw value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Masked(String);
 

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::activity::Later;
@@ -75,7 +76,7 @@ pub trait SecurityHook: Send + Sync + fmt::Debug {
 }
 
 /// What a hook is asked about.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "a set of five phases, each on or off, as the configuration lists them"

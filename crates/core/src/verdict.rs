@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::Finding;
 
 /// What to do with a call, mildest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
     /// Let it pass.
@@ -21,7 +24,7 @@ pub enum Action {
 }
 
 /// Whether a verdict was acted upon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Enforcement {
     /// The action was taken as decided.
@@ -35,7 +38,9 @@ pub enum Enforcement {
 }
 
 /// The direction in which data moved, the gravest last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
+)]
 pub enum FlowType {
     /// No data known from elsewhere was seen.
     #[serde(rename = "none")]
@@ -68,7 +73,9 @@ impl FlowType {
 }
 
 /// How risky the flow is, by the spec's levels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum RiskLevel {
     /// No risk.
@@ -94,7 +101,7 @@ impl RiskLevel {
 }
 
 /// The two measures of risk; they are separate on purpose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Risk {
     /// The level of the flow.
     #[serde(rename = "risk_level")]

@@ -10,6 +10,7 @@ use mcpproxy_core::{
     Call, CallId, Finding, FlowType, Masked, Risk, Room, Shares, Tick, ToolRef, Wall,
 };
 use mcpproxy_text as text;
+use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::oneshot;
@@ -24,7 +25,7 @@ const MOST_KEPT: usize = 1024;
 const DAY: Duration = Duration::from_hours(8);
 
 /// What is asked, safe to show.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Approval {
     /// The call, and the name of the question.
     pub id: CallId,

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mcpproxy_core::{Coverage, Hooked, SessionKey, Tick, Wall};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How long an event counts as a sign of life.
@@ -30,7 +31,7 @@ type Speaker = (SessionKey, Arc<str>);
 pub(crate) struct Hearing(Mutex<HashMap<Speaker, Heard>>);
 
 /// What is heard from one agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AgentHeard {
     /// The agent, as `claude-code`.
     pub agent: String,

@@ -6,6 +6,7 @@ use mcpproxy_core::{Call, Door, OfferKind, OfferState, SinkFault, UpstreamId, Ve
 use mcpproxy_hooks::guards::Turn;
 use mcpproxy_hooks::guards::rug_pull::Difference;
 use mcpproxy_hooks::guards::spoofing::Profile as Started;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -16,7 +17,8 @@ use crate::quarantine::{Extent, Held, Known, Listing, NotSet, Offered, Which, ev
 use crate::ready::Ready;
 
 /// What changed in something since it was approved.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "OfferDiff")]
 pub struct Diff {
     /// What is known about it.
     #[serde(flatten)]

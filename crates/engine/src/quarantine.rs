@@ -20,6 +20,7 @@ use mcpproxy_core::{
     MessageKind, OfferKind, OfferState, Severity, Threat, Tier, UpstreamId, Wall,
 };
 use mcpproxy_hooks::guards::{Turn, fingerprint, quarantine, rug_pull, shadowing, spoofing};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -73,7 +74,8 @@ pub enum NotSet {
 }
 
 /// What is known about something that an upstream offers.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Offer")]
 pub struct Known {
     /// The upstream.
     pub server_name: String,

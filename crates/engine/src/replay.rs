@@ -14,11 +14,13 @@ use mcpproxy_core::{
 };
 use mcpproxy_hooks::Registry;
 use mcpproxy_policy::scenario::{AnswerName, Caller};
-use mcpproxy_policy::{Explanation, decide, explain};
+use mcpproxy_policy::{decide, explain};
 use mcpproxy_text::{Fault, Limits, check};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
+
+pub use mcpproxy_policy::Explanation;
 
 use crate::DetectError;
 use crate::engine::{After, Before, Engine, Said};

@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use mcpproxy_core::Tick;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Doublings of the rest at most.
@@ -35,8 +36,9 @@ impl Default for BreakerSettings {
 }
 
 /// How a hook is treated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "Circuit")]
 pub enum Standing {
     /// It is asked.
     Closed,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcpproxy_core::Sight;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::breaker::BreakerSettings;
@@ -51,7 +52,7 @@ impl Default for Limits {
 }
 
 /// What it means for a message that a hook did not decide about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum FailureMode {
     /// It goes on.
     #[serde(rename = "fail_open")]

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mcpproxy_core::{Action, HookFault, SecurityDecision, Severity, Threat};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::text::{Histogram, Text, escaped};
@@ -50,7 +51,7 @@ pub(crate) struct HookMetrics {
 }
 
 /// What was counted about one hook.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
     /// Questions that it decided, by decision; those that never came are left out.
     pub decisions: BTreeMap<&'static str, u64>,

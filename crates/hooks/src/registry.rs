@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mcpproxy_core::{Clock, HookFault, Phases, SecurityHook};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::background::Queue;
@@ -35,7 +36,8 @@ pub struct Registry {
 }
 
 /// How one hook is doing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "HookHealth")]
 pub struct Health {
     /// Its id.
     pub id: String,

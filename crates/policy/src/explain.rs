@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use mcpproxy_core::{
     Action, Call, Enforcement, Facts, Finding, FlowType, Masked, Match, RiskLevel, Tier, Verdict,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::policy::Policy;
@@ -17,7 +18,7 @@ use crate::rules::Case;
 use crate::{direction, words};
 
 /// The explanation of a verdict; its `Display` is a table for people.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Explanation {
     /// What was called, as `upstream:tool`.
     pub call: String,
@@ -49,7 +50,7 @@ pub struct Explanation {
 }
 
 /// One tier of the order of precedence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TierLine {
     /// The tier.
     pub tier: Tier,
@@ -58,7 +59,7 @@ pub struct TierLine {
 }
 
 /// One finding in its tier.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Spoke {
     /// The rule.
     pub rule: Cow<'static, str>,

@@ -4,13 +4,14 @@
 use std::borrow::Cow;
 
 use mcpproxy_core::{Action, Finding, Severity, Source};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::precedence::is_silenced;
 use crate::settings::RiskAssessment;
 
 /// The label of a score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Band {
     /// 0 to 29: only written down.
@@ -36,7 +37,7 @@ impl Band {
 }
 
 /// What one finding adds to the score.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Point {
     /// The rule.
     pub rule: Cow<'static, str>,

@@ -2,72 +2,11 @@
 
 use std::borrow::Cow;
 
-use mcpproxy_core::CallId;
-use serde::{Deserialize, Serialize};
+use mcpproxy_core::ShownRecord;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::columns::Columns;
-
-/// The record as it is shown.
-#[derive(Serialize)]
-struct Shown<'a> {
-    id: CallId,
-    #[serde(rename = "type")]
-    kind: &'a str,
-    source: &'a str,
-    server_name: &'a str,
-    tool_name: &'a str,
-    method: &'a str,
-    status: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error_message: Option<Cow<'a, str>>,
-    duration_ms: f64,
-    timestamp: String,
-    session_id: &'a str,
-    correlation_id: &'a str,
-    /// The same under the name by which it is asked for.
-    request_id: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent_id: Option<Cow<'a, str>>,
-    principal: &'a str,
-    request_bytes: i64,
-    response_bytes: i64,
-    decision: &'a str,
-    effective: Cow<'a, str>,
-    enforcement: Cow<'a, str>,
-    flow_type: &'a str,
-    risk_level: &'a str,
-    risk_score: i64,
-    has_sensitive_data: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    detection_types: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_severity: Option<&'a str>,
-    declared: Option<&'a RawValue>,
-    findings: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mcp_session_id: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    security_coverage: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hook: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hook_metadata: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    summary: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    quarantine: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    arguments: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    response: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    response_truncated: Option<bool>,
-    /// What belongs to the type of the record, for those who read every type in one way.
-    metadata: Option<&'a RawValue>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    redacted: bool,
-}
 
 /// What stands in the columns `rest` and `words`; an earlier version had all of it in `rest`.
 #[derive(Default, Deserialize)]
@@ -144,7 +83,7 @@ pub(crate) fn show(columns: &Columns<'_>, words: Words) -> Result<String, serde_
     let request = kept.correlation_id.unwrap_or(Cow::Owned(id.to_string()));
     let declared = said.declared.or(kept.declared).or(raw("{}"));
     let hook = said.hook.or(kept.hook);
-    serde_json::to_string(&Shown {
+    serde_json::to_string(&ShownRecord {
         id,
         kind: columns.kind,
         source: columns.source,

@@ -22,6 +22,7 @@ use std::time::Duration;
 use http::{HeaderValue, Uri};
 use mcpproxy_core::{Clock, Secret, Tick, UpstreamId, Wall};
 use mcpproxy_mcp::dial::Dialer;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::discover::{covers, discover};
@@ -73,8 +74,9 @@ impl Logins {
 }
 
 /// How an upstream is logged in to right now.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
+#[schemars(rename = "Login")]
 pub enum Standing {
     /// Nobody logged in, and nobody had to so far.
     None,

@@ -1,6 +1,7 @@
 //! The fingerprint of what an upstream offers: SHA-256 over canonical JSON (RFC 8785) of the whole
 //! descriptor, so that no field can change unseen.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -9,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 pub const LARGEST: usize = 1024 * 1024;
 
 /// The hashes of a descriptor and of its parts, in hexadecimal digits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Fingerprint {
     /// Of what it says it does: title and description.
     pub description_hash: String,

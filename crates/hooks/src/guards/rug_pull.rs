@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use mcpproxy_core::Action;
 use mcpproxy_detect::{Inspector, Level};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -89,7 +90,7 @@ fn fields(one: &Value, other: &Value) -> Vec<String> {
 }
 
 /// One difference between two descriptors.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
     /// Where, as `inputSchema.properties.path.description`.
     pub path: String,
