@@ -3,9 +3,9 @@
 
 use mcpproxy_core::{Action, ActivityQuery, Askable, CallId, Field, Principal, Wall};
 use mcpproxy_engine::recorded::{Again, Recorded};
-use mcpproxy_engine::replay::{Replay, Session};
+use mcpproxy_engine::replay::{Explanation, Replay, Session};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::change::{Act, Mandate};
 use crate::configurer::{ChangeFault, ConfigChange};
@@ -20,7 +20,7 @@ const MOST: usize = 20_000;
 const MOST_NAMED: usize = 1000;
 
 /// What another policy would have made of the calls on record.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Replayed {
     /// Calls about which it would have decided otherwise, newest first; a bounded number.
     pub changed: Vec<Changed>,
@@ -37,7 +37,7 @@ pub struct Replayed {
 }
 
 /// A call about which another policy would have decided otherwise.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Changed {
     /// The record.
     pub activity_id: CallId,
@@ -55,7 +55,7 @@ impl Control {
         &self,
         who: &Principal,
         session: &Session,
-    ) -> Result<Value, Refused> {
+    ) -> Result<Explanation, Refused> {
         Mandate::of(who, Act::TryPolicy)?;
         let invalid = |reason: String| ChangeFault::Invalid { reason, hint: None };
         let settings = self.engine().settings();
@@ -64,8 +64,7 @@ impl Control {
         replay.engine().learn_from(self.engine());
         let explained = replay.explain(session).await;
         let explained = explained.map_err(|fault| invalid(fault.to_string()))?;
-        let explained = explained.ok_or_else(|| invalid("there is no call to explain".into()))?;
-        Ok(serde_json::to_value(explained).unwrap_or_default())
+        Ok(explained.ok_or_else(|| invalid("there is no call to explain".into()))?)
     }
 
     /// Judges the calls on record since a time again, under the policy that a change would make.

@@ -10,7 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mcpproxy_core::{Action, CallId, GAPS, GAPS_FULL, Gap, GapCause, Phase, Principal, Wall};
 use rustix::fs::OFlags;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::gateway::Gateway;
 
@@ -34,6 +35,34 @@ struct Found {
     last: Option<Gap>,
     /// What was asked lately, with the record of each.
     asked: VecDeque<(Box<str>, CallId)>,
+}
+
+/// Uses of tools about which hooks could not ask.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "HookGaps")]
+pub(crate) struct ShownGaps {
+    /// How many there were since the gateway was started.
+    count: u64,
+    /// The last of them.
+    last: Option<ShownGap>,
+}
+
+/// One use of a tool about which a hook could not ask.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "HookGap")]
+struct ShownGap {
+    /// When, RFC 3339.
+    at: String,
+    /// The agent, as `claude-code`.
+    agent: String,
+    /// The event, as the agent calls it.
+    event: String,
+    /// The tool, as the agent calls it; empty where that is not known.
+    tool: String,
+    /// Why it could not ask.
+    cause: GapCause,
+    /// What the agent was told instead.
+    decision: Action,
 }
 
 impl Gaps {
@@ -68,19 +97,20 @@ impl Gaps {
     }
 
     /// Returns what is shown of it.
-    pub(crate) fn shown(&self) -> Value {
+    pub(crate) fn shown(&self) -> ShownGaps {
         let found = self.found();
-        let last = found.last.as_ref().map(|gap| {
-            json!({
-                "at": Wall(gap.at).rfc3339(),
-                "agent": gap.agent,
-                "event": gap.event,
-                "tool": gap.tool,
-                "cause": gap.cause,
-                "decision": gap.decision,
-            })
+        let last = found.last.as_ref().map(|gap| ShownGap {
+            at: Wall(gap.at).rfc3339(),
+            agent: gap.agent.clone(),
+            event: gap.event.clone(),
+            tool: gap.tool.clone(),
+            cause: gap.cause,
+            decision: gap.decision,
         });
-        json!({ "count": found.count, "last": last })
+        ShownGaps {
+            count: found.count,
+            last,
+        }
     }
 }
 

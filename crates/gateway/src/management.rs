@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use mcpproxy_classify::Class;
 use mcpproxy_core::{OfferKind, Principal, PrincipalKind};
 use mcpproxy_mcp::era;
 use mcpproxy_upstream::catalogue::Entry;
-use mcpproxy_upstream::{State, Upstream};
+use mcpproxy_upstream::settings::{Scope, Transport};
+use mcpproxy_upstream::{Standing, State, Upstream};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::downstream::Downstream;
@@ -15,6 +19,42 @@ use crate::toolbox::describe_state;
 
 /// Lines of a log that are shown at most.
 const LINES: usize = 200;
+
+/// An upstream, without its secrets.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Upstream")]
+pub struct Described {
+    /// Its name.
+    name: String,
+    /// Whether it is switched on.
+    enabled: bool,
+    /// How it is spoken to.
+    transport: Transport,
+    /// Who shares one instance of it.
+    scope: Scope,
+    /// The program that is run, where it is one.
+    command: Option<String>,
+    /// What it is taken for.
+    class: Class,
+    /// How it is doing, in a word or two.
+    status: String,
+    /// How it is logged in to, where it can be.
+    login: Option<Standing>,
+    /// The version of the protocol, where it answers.
+    protocol_version: Option<String>,
+    /// How many tools of it the caller may know of.
+    tools: usize,
+    /// How many more the configuration leaves out.
+    filtered_tools: usize,
+    /// How many prompts of it the caller may know of.
+    prompts: usize,
+    /// How many resources of it the caller may know of.
+    resources: usize,
+    /// How many conversations with it are open.
+    instances: usize,
+    /// What is wrong with it.
+    problems: Vec<String>,
+}
 
 /// Answers `upstream_servers`.
 pub fn upstream_servers(
@@ -96,7 +136,7 @@ fn settings(arguments: &Value) -> Result<Value, Failure> {
 }
 
 /// Describes the upstreams that a caller may know of, without their secrets.
-pub fn list(gateway: &Gateway, who: &Principal) -> Vec<Value> {
+pub fn list(gateway: &Gateway, who: &Principal) -> Vec<Described> {
     // Access rules say what the owner may call, not what the owner may look after.
     let known = match who.kind {
         PrincipalKind::Owner => gateway.fleet.all().values().cloned().collect(),
@@ -112,7 +152,7 @@ pub fn list(gateway: &Gateway, who: &Principal) -> Vec<Value> {
 }
 
 /// Describes one upstream, without its secrets and without what the caller may not know of.
-pub fn describe(gateway: &Gateway, who: &Principal, upstream: &Upstream) -> Value {
+pub fn describe(gateway: &Gateway, who: &Principal, upstream: &Upstream) -> Described {
     let settings = upstream.settings();
     let listed = upstream.listed();
     let owner = who.kind == PrincipalKind::Owner;
@@ -135,28 +175,23 @@ pub fn describe(gateway: &Gateway, who: &Principal, upstream: &Upstream) -> Valu
         (Some(held), State::Up { .. }) => held.state.to_owned(),
         _ => describe_state(upstream),
     };
-    let mut problems: Vec<Value> = listed
-        .problems
-        .iter()
-        .take(5)
-        .map(|one| json!(one))
-        .collect();
-    problems.extend(held.map(|held| json!(held.reason)));
-    json!({
-        "name": upstream.name().as_str(),
-        "enabled": settings.enabled,
-        "transport": settings.effective_transport(),
-        "scope": settings.effective_scope(),
-        "command": settings.command,
-        "class": gateway.engine.class(upstream.name()),
-        "status": status,
-        "login": upstream.login().map(|login| login.standing()),
-        "protocol_version": version,
-        "tools": tools.count(),
-        "filtered_tools": filtered.count(),
-        "prompts": count(OfferKind::Prompt, &listed.prompts),
-        "resources": count(OfferKind::Resource, &listed.resources),
-        "instances": upstream.instances(),
-        "problems": problems,
-    })
+    let mut problems: Vec<_> = listed.problems.iter().take(5).cloned().collect();
+    problems.extend(held.map(|held| held.reason));
+    Described {
+        name: upstream.name().to_string(),
+        enabled: settings.enabled,
+        transport: settings.effective_transport(),
+        scope: settings.effective_scope(),
+        command: settings.command.clone(),
+        class: gateway.engine.class(upstream.name()),
+        status,
+        login: upstream.login().map(|login| login.standing()),
+        protocol_version: version,
+        tools: tools.count(),
+        filtered_tools: filtered.count(),
+        prompts: count(OfferKind::Prompt, &listed.prompts),
+        resources: count(OfferKind::Resource, &listed.resources),
+        instances: upstream.instances(),
+        problems,
+    }
 }

@@ -13,8 +13,11 @@ use futures_util::stream::poll_fn;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use mcpproxy_control::{Export, Refused};
-use mcpproxy_core::{CallId, Field, Principal, Receipted, Wall};
-use serde_json::{Value, json};
+use mcpproxy_core::{CallId, Field, Principal, Receipted, ShownRecord, Wall};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::layers::too_many;
@@ -73,6 +76,43 @@ pub(super) fn filtered(mut told: Told) -> Told {
         )
 }
 
+/// A record as it is sent.
+pub(super) type Shown = ShownRecord<'static, Value>;
+
+/// A page of the log.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Page {
+    /// The records, newest first.
+    #[schemars(with = "Vec<Shown>")]
+    activities: Vec<Option<Box<RawValue>>>,
+    /// Where the next page begins, to be handed back as `cursor`; nothing where there are no more.
+    next_cursor: Option<String>,
+    /// How many records are known to have been lost, ever.
+    lost: u64,
+}
+
+/// The receipts of a call.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Receipts {
+    /// Whether receipts are written.
+    enabled: bool,
+    /// What was receipted, oldest first.
+    receipts: Vec<Receipt>,
+}
+
+/// A receipt, and where it is.
+#[derive(Serialize, JsonSchema)]
+struct Receipt {
+    /// The receipt as it was written, which `assay` reads.
+    #[schemars(with = "Map<String, Value>")]
+    receipt: Option<Box<RawValue>>,
+    /// The name of the pack that it is in, once it is in one.
+    pack: Option<String>,
+    /// The proof that it is in that pack.
+    #[schemars(with = "Option<Map<String, Value>>")]
+    proof: Option<Box<RawValue>>,
+}
+
 /// What a cursor looks like.
 pub(super) fn cursor() -> Value {
     json!({ "type": "string", "pattern": "^[0-9]{1,18}(-[0-9]{1,18})?$" })
@@ -88,12 +128,11 @@ pub(super) async fn list(
     let control = Arc::clone(gateway.access.control());
     let page = blocking(move || {
         let page = control.activity(&who, &asked)?;
-        Ok(json!({
-            "activities": page.records.iter().map(|one| value(one)).collect::<Vec<_>>(),
-            // A cursor is to be handed back, not to be counted with.
-            "next_cursor": page.next.map(|next| next.to_string()),
-            "lost": page.lost,
-        }))
+        Ok(Page {
+            activities: page.records.into_iter().map(raw).collect(),
+            next_cursor: page.next.map(|next| next.to_string()),
+            lost: page.lost,
+        })
     });
     page.await
 }
@@ -111,7 +150,7 @@ pub(super) async fn summary(
     };
     let asked = resolved(&gateway, asked);
     let control = Arc::clone(gateway.access.control());
-    blocking(move || Ok(json!(control.activity_summary(&who, &asked)?))).await
+    blocking(move || control.activity_summary(&who, &asked)).await
 }
 
 /// Carries records away, chunk by chunk as they are read.
@@ -217,7 +256,7 @@ fn resolved(gateway: &Gateway, asked: Vec<(String, String)>) -> Vec<(String, Str
 /// Shows what was last recorded about a call.
 pub(super) async fn show(AxumState(gateway): Shared, who: Who, At(id): At<String>) -> Response {
     let control = Arc::clone(gateway.access.control());
-    blocking(move || Ok(value(&control.activity_record(&who, &id)?))).await
+    blocking(move || control.activity_record(&who, &id).map(raw)).await
 }
 
 /// Shows the receipts of a call.
@@ -225,8 +264,8 @@ pub(super) async fn receipts(AxumState(gateway): Shared, who: Who, At(id): At<St
     let control = Arc::clone(gateway.access.control());
     let call = CallId::parse(&id);
     let record = tokio::task::spawn_blocking(move || control.activity_record(&who, &id)).await;
-    let record = match record {
-        Ok(Ok(record)) => value(&record),
+    let record: Value = match record {
+        Ok(Ok(record)) => serde_json::from_str(&record).unwrap_or_default(),
         Ok(Err(refusal)) => return refused(&refusal),
         Err(_) => return lost(),
     };
@@ -236,38 +275,45 @@ pub(super) async fn receipts(AxumState(gateway): Shared, who: Who, At(id): At<St
         call,
         at.and_then(Wall::from_rfc3339),
     ) else {
-        return done(json!({ "enabled": false, "receipts": [] }));
+        return done(&Receipts {
+            enabled: false,
+            receipts: Vec::new(),
+        });
     };
     match keeper.find(call, at).await {
-        Ok(found) => {
-            let found: Vec<_> = found.iter().map(receipt).collect();
-            done(json!({ "enabled": true, "receipts": found }))
-        }
+        Ok(found) => done(&Receipts {
+            enabled: true,
+            receipts: found.into_iter().map(Receipt::of).collect(),
+        }),
         Err(why) => failed(StatusCode::INTERNAL_SERVER_ERROR, &why, None),
     }
 }
 
-fn receipt(found: &Receipted) -> Value {
-    json!({
-        "receipt": value(&found.line),
-        "pack": found.pack,
-        "proof": found.proof.as_deref().map(value),
-    })
+impl Receipt {
+    fn of(found: Receipted) -> Self {
+        Self {
+            receipt: raw(found.line),
+            pack: found.pack,
+            proof: found.proof.and_then(raw),
+        }
+    }
 }
 
-fn value(record: &str) -> Value {
-    serde_json::from_str(record).unwrap_or_default()
+/// Hands JSON text on as it is.
+fn raw(text: String) -> Option<Box<RawValue>> {
+    RawValue::from_string(text).ok()
 }
 
 /// Asks where waiting for the disk holds nobody else up.
-pub(super) async fn blocking(
-    question: impl FnOnce() -> Result<Value, Refused> + Send + 'static,
+pub(super) async fn blocking<T: Serialize>(
+    question: impl FnOnce() -> Result<T, Refused> + Send + 'static,
 ) -> Response {
-    match tokio::task::spawn_blocking(question).await {
-        Ok(Ok(answer)) => done(answer),
-        Ok(Err(refusal)) => refused(&refusal),
-        Err(_) => lost(),
-    }
+    let answered = move || match question() {
+        Ok(answer) => done(&answer),
+        Err(refusal) => refused(&refusal),
+    };
+    let answered = tokio::task::spawn_blocking(answered).await;
+    answered.unwrap_or_else(|_| lost())
 }
 
 fn lost() -> Response {

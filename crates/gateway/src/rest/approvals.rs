@@ -7,8 +7,9 @@ use axum::extract::State as AxumState;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use mcpproxy_core::PrincipalKind;
+use mcpproxy_engine::Approval;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::taken::{At, Body};
@@ -23,6 +24,25 @@ pub(super) struct Answer {
     decision: Decision,
 }
 
+/// The calls that wait.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Waiting {
+    /// What is asked, oldest first.
+    #[schemars(with = "Vec<Approval>")]
+    approvals: Vec<Value>,
+}
+
+/// What came of a question.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AnsweredApproval")]
+pub(super) struct Settled {
+    /// The question.
+    id: String,
+    /// What was said.
+    #[schemars(extend("enum" = ["approved", "denied"]))]
+    outcome: &'static str,
+}
+
 /// Lists what waits, oldest first, also at other gateways.
 pub(super) async fn list(AxumState(gateway): Shared) -> Response {
     let waiting = gateway.engine.approvals().list(gateway.clock.tick());
@@ -30,7 +50,7 @@ pub(super) async fn list(AxumState(gateway): Shared) -> Response {
     let mut waiting: Vec<Value> = waiting.collect();
     waiting.extend(gateway.asked_elsewhere().await);
     waiting.sort_by(|one, other| one["id"].as_str().cmp(&other["id"].as_str()));
-    done(json!({ "approvals": waiting }))
+    done(&Waiting { approvals: waiting })
 }
 
 /// Answers one question.
@@ -50,10 +70,11 @@ pub(super) async fn answer(
     let settled = gateway.settle_question(&id, decision, &who.name).await;
     if let Some(about) = settled {
         gateway.take_from_board(about.id).await;
-        return done(json!({ "id": about.id, "outcome": outcome }));
+        let id = about.id.to_string();
+        return done(&Settled { id, outcome });
     }
     if gateway.answer_elsewhere(&id, decision, &who.name).await {
-        return done(json!({ "id": id, "outcome": outcome }));
+        return done(&Settled { id, outcome });
     }
     let hint = "`mcpproxy approvals list` shows what waits";
     failed(StatusCode::NOT_FOUND, "no such question waits", Some(hint))

@@ -10,13 +10,13 @@ use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use mcpproxy_control::ConfigChange;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::activity::blocking;
 use super::approvals::holds_key;
 use super::taken::Body;
-use super::{Shared, Who, done, failed, refused};
+use super::{Done, Shared, Who, done, failed, refused};
 
 /// A change of the configuration file: either its whole text, or what is laid over it.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -46,10 +46,20 @@ impl Change {
     }
 }
 
+/// What is wrong with a configuration.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "CheckedConfig")]
+pub(super) struct Checked {
+    /// Whether nothing is.
+    valid: bool,
+    /// What is, in words.
+    problems: Vec<String>,
+}
+
 /// Shows the configuration and where each value comes from.
 pub(super) async fn show(AxumState(gateway): Shared, who: Who) -> Response {
     let control = Arc::clone(gateway.access.control());
-    blocking(move || Ok(json!(control.show_config(&who)?))).await
+    blocking(move || control.show_config(&who)).await
 }
 
 /// Says what is wrong with the configuration that a change would make.
@@ -65,7 +75,8 @@ pub(super) async fn validate(
     let control = Arc::clone(gateway.access.control());
     let checked = move || {
         let problems = control.check_config(&who, &change)?;
-        Ok(json!({ "valid": problems.is_empty(), "problems": problems }))
+        let valid = problems.is_empty();
+        Ok(Checked { valid, problems })
     };
     blocking(checked).await
 }
@@ -87,13 +98,13 @@ pub(super) async fn apply(
         Err(answer) => return *answer,
     };
     let control = Arc::clone(gateway.access.control());
-    blocking(move || Ok(json!(control.apply_config(&who, &change)?))).await
+    blocking(move || control.apply_config(&who, &change)).await
 }
 
 /// Reads the files again.
 pub(super) async fn reload(AxumState(gateway): Shared, who: Who) -> Response {
     match gateway.access.control().reload(&who) {
-        Ok(reloaded) => done(json!({ "done": reloaded.change.to_string() })),
+        Ok(reloaded) => done(&Done::new(reloaded.change)),
         Err(refusal) => refused(&refusal),
     }
 }

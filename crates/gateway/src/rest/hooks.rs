@@ -21,7 +21,8 @@ use mcpproxy_core::{
 use mcpproxy_engine::{Evaluation, Fingerprint};
 use mcpproxy_mcp::body::read_bounded;
 use mcpproxy_mcp::compose::quoted;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Shared, Who, done, failed, taken};
@@ -50,6 +51,41 @@ pub(super) struct Told {
     /// What the hook answers by itself if this takes too long; it lets the tool be used if that is
     /// not said.
     late: Option<Action>,
+}
+
+/// The answer: what the specification asks for, and what the hook's command needs to put it into the
+/// agent's own words.
+#[derive(Serialize, JsonSchema)]
+#[schemars(
+    rename = "HookAnswer",
+    description = "What an agent may do, and what its hook needs to tell it."
+)]
+pub(super) struct Evaluated<'a> {
+    /// What the agent may do.
+    #[schemars(extend("enum" = ["allow", "ask", "deny"]))]
+    decision: &'static str,
+    /// Whether there is something to say although it may go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    warning: Option<bool>,
+    /// Why.
+    reason: Option<&'a str>,
+    /// The level of risk of the flow.
+    risk_level: RiskLevel,
+    /// The weighted score of all findings, 0 to 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u8")]
+    risk_score: Option<u8>,
+    /// The direction in which data would move.
+    flow_type: FlowType,
+    /// The record of it; nothing where none was left.
+    activity_id: Option<CallId>,
+    /// The agent, as `claude-code`.
+    agent: &'static str,
+    /// The event, as the specification calls it; nothing where it is not known.
+    event: Option<&'static str>,
+    /// The event, as the agent calls it.
+    event_name: &'a str,
 }
 
 /// Answers a hook.
@@ -137,10 +173,18 @@ fn unread(fault: &HookError, agent: Option<HookAgent>, event: Option<&str>) -> R
     if matches!(fault, HookError::UnknownEvent { .. }) {
         let name = event.unwrap_or_default();
         let agent = agent.unwrap_or(HookAgent::ClaudeCode).name();
-        return done(json!({
-            "decision": "allow", "reason": null, "risk_level": "none", "activity_id": null,
-            "flow_type": "none", "agent": agent, "event": null, "event_name": name,
-        }));
+        return done(&Evaluated {
+            decision: "allow",
+            warning: None,
+            reason: None,
+            risk_level: RiskLevel::None,
+            risk_score: None,
+            flow_type: FlowType::None,
+            activity_id: None,
+            agent,
+            event: None,
+            event_name: name,
+        });
     }
     let status = if fault.is_evasion() {
         StatusCode::PAYLOAD_TOO_LARGE
@@ -281,24 +325,22 @@ fn refused(reason: &str) -> Evaluation {
     }
 }
 
-/// The answer: what the specification asks for, and what the hook's command needs to put it into the
-/// agent's own words.
 fn answered(asked: &Asked, id: Option<CallId>, evaluation: &Evaluation) -> Response {
     let decision = match evaluation.decision {
         Action::Allow | Action::Warn => "allow",
         Action::Ask => "ask",
         Action::Deny => "deny",
     };
-    done(json!({
-        "decision": decision,
-        "warning": evaluation.decision == Action::Warn,
-        "reason": evaluation.reason,
-        "risk_level": evaluation.risk.level,
-        "risk_score": evaluation.risk.score,
-        "flow_type": evaluation.flow,
-        "activity_id": id,
-        "agent": asked.agent.name(),
-        "event": asked.event.name(),
-        "event_name": asked.event_name,
-    }))
+    done(&Evaluated {
+        decision,
+        warning: Some(evaluation.decision == Action::Warn),
+        reason: evaluation.reason.as_deref(),
+        risk_level: evaluation.risk.level,
+        risk_score: Some(evaluation.risk.score),
+        flow_type: evaluation.flow,
+        activity_id: id,
+        agent: asked.agent.name(),
+        event: Some(asked.event.name()),
+        event_name: &asked.event_name,
+    })
 }

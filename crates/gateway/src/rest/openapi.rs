@@ -1,4 +1,7 @@
-//! The `OpenAPI` document, made from the table of routes and the types that handlers read.
+//! The `OpenAPI` document, made from the table of routes and the types that handlers read and send.
+//!
+//! A type may be read and sent in two shapes: what may be left out of a request can be in every answer.
+//! So each way has schemas of its own.
 
 use axum::response::{IntoResponse as _, Response};
 use http::header::CONTENT_TYPE;
@@ -17,24 +20,20 @@ pub(super) async fn serve() -> Response {
 
 /// Makes the document of routes under `/api/v1` and of those beside it.
 pub(super) fn document(inner: &[Route], beside: &[Route]) -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.definitions_path = "/components/schemas".into();
-        settings.meta_schema = None;
-    });
-    let mut generator = settings.into_generator();
+    let mut schemas = Schemas::new();
     let mut paths = Map::new();
     for (prefix, routes) in [("/api/v1", inner), ("", beside)] {
         for route in routes {
             let path = format!("{prefix}{}", route.path);
             let told = route.operations.iter();
             let told = told.map(|(method, told)| {
-                let operation = operation(method, route.path, told, &mut generator);
+                let operation = operation(method, route.path, told, &mut schemas);
                 ((*method).to_owned(), operation)
             });
             paths.insert(path, Value::Object(told.collect()));
         }
     }
-    let mut schemas = generator.take_definitions(true);
+    let mut schemas = schemas.finish(&mut paths);
     schemas.insert("Error".to_owned(), error());
     json!({
         "openapi": "3.1.0",
@@ -64,8 +63,86 @@ pub(super) fn document(inner: &[Route], beside: &[Route]) -> Value {
     })
 }
 
+/// Where definitions stand.
+const DEFINITIONS: &str = "#/components/schemas/";
+
+/// The schemas of what is read from requests, and of what is sent.
+struct Schemas {
+    read: SchemaGenerator,
+    sent: SchemaGenerator,
+}
+
+impl Schemas {
+    fn new() -> Self {
+        let settings = SchemaSettings::draft2020_12().with(|settings| {
+            settings.definitions_path = "/components/schemas".into();
+            settings.meta_schema = None;
+        });
+        Self {
+            read: settings.clone().for_deserialize().into_generator(),
+            sent: settings.for_serialize().into_generator(),
+        }
+    }
+
+    /// Returns the definitions of both ways. What is read in another shape than it is sent gets another
+    /// name, also in the paths.
+    fn finish(mut self, paths: &mut Map<String, Value>) -> Map<String, Value> {
+        let mut all = self.sent.take_definitions(true);
+        let read = self.read.take_definitions(true);
+        let clashes =
+            |(name, schema): &(&String, &Value)| all.get(*name).is_some_and(|sent| sent != *schema);
+        let renamed: Vec<_> = read
+            .iter()
+            .filter(clashes)
+            .map(|(name, _)| name.clone())
+            .collect();
+        let operations = paths.values_mut().filter_map(Value::as_object_mut);
+        let operations = operations.flat_map(|path| path.values_mut());
+        for body in operations.filter_map(|operation| operation.get_mut("requestBody")) {
+            rename(body, &renamed);
+        }
+        for (name, mut schema) in read {
+            rename(&mut schema, &renamed);
+            let name = if renamed.contains(&name) {
+                as_read(&name)
+            } else {
+                name
+            };
+            all.insert(name, schema);
+        }
+        all
+    }
+}
+
+/// The name of a type as it is read.
+fn as_read(name: &str) -> String {
+    format!("{name}Input")
+}
+
+/// Leads references to these names to the shape that is read.
+fn rename(value: &mut Value, names: &[String]) {
+    match value {
+        Value::Object(members) => {
+            for (key, value) in members {
+                let named = value.as_str().filter(|_| key == "$ref");
+                let named = named.and_then(|to| to.strip_prefix(DEFINITIONS));
+                match named.map(str::to_owned) {
+                    Some(name) if names.contains(&name) => *value = json!(pointer(&as_read(&name))),
+                    _ => rename(value, names),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| rename(item, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn pointer(name: &str) -> String {
+    format!("{DEFINITIONS}{name}")
+}
+
 fn reference(name: &str) -> Value {
-    json!({ "$ref": format!("#/components/schemas/{name}") })
+    json!({ "$ref": pointer(name) })
 }
 
 fn error() -> Value {
@@ -81,7 +158,7 @@ fn error() -> Value {
     })
 }
 
-fn operation(method: &str, path: &str, told: &Told, generator: &mut SchemaGenerator) -> Value {
+fn operation(method: &str, path: &str, told: &Told, schemas: &mut Schemas) -> Value {
     let mut parameters = told.parameters.clone();
     for name in parts(path) {
         if !parameters
@@ -99,10 +176,10 @@ fn operation(method: &str, path: &str, told: &Told, generator: &mut SchemaGenera
         "summary": told.summary,
         "description": format!("For {}.", whose(told.whose)),
         "parameters": parameters,
-        "responses": responses(method, told, generator),
+        "responses": responses(method, told, &mut schemas.sent),
     });
     if let (Some(body), Some(operation)) = (told.body, operation.as_object_mut()) {
-        let schema = body(generator);
+        let schema = body(&mut schemas.read);
         let content = json!({ "application/json": { "schema": schema } });
         let body = json!({ "required": true, "content": content });
         operation.insert("requestBody".to_owned(), body);
@@ -123,8 +200,7 @@ fn responses(method: &str, told: &Told, generator: &mut SchemaGenerator) -> Valu
         } } })
     };
     let content = match told.answer {
-        Answer::Data => envelope(json!({})),
-        Answer::Typed(schema) => envelope(schema(generator).to_value()),
+        Answer::Data(schema) => envelope(schema(generator).to_value()),
         Answer::Raw(types) => {
             let types = types.iter().map(|one| ((*one).to_owned(), json!({})));
             Value::Object(types.collect())
@@ -184,6 +260,53 @@ mod tests {
             let pointer = reference.strip_prefix('#').unwrap();
             assert!(document.pointer(pointer).is_some(), "{reference}");
         }
+    }
+
+    /// What was `data` of any kind could be anything, and no reader of the document would know.
+    #[test]
+    fn every_answer_says_what_it_is_made_of() {
+        let document = document(&routes(), &super::super::outside());
+        let mut answers = 0;
+        for path in document["paths"].as_object().unwrap().values() {
+            for operation in path.as_object().unwrap().values() {
+                let content = &operation["responses"]["200"]["content"];
+                let schema = &content["application/json"]["schema"];
+                if let Some(data) = schema.pointer("/properties/data") {
+                    let says = ["$ref", "type", "anyOf"]
+                        .iter()
+                        .any(|one| data.get(one).is_some());
+                    assert!(says, "{operation}");
+                    answers += 1;
+                }
+            }
+        }
+        assert!(answers > 35, "{answers}");
+        // A second type of one name would get a number, which tells nobody anything.
+        for name in document["components"]["schemas"]
+            .as_object()
+            .unwrap()
+            .keys()
+        {
+            assert!(
+                !name.ends_with(|last: char| last.is_ascii_digit()),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_may_be_left_out_of_a_request_is_in_every_answer() {
+        let document = document(&routes(), &super::super::outside());
+        let required = |name: &str| {
+            let schema = &document["components"]["schemas"][name];
+            let required = schema["required"].as_array().cloned().unwrap_or_default();
+            required.contains(&json!("upstreams"))
+        };
+        assert!(required("TokenScope"), "{document}");
+        let body = "/paths/~1api~1v1~1tokens/post/requestBody/content/application~1json/schema";
+        let body = document.pointer(body).unwrap()["$ref"].as_str().unwrap();
+        let read = body.strip_prefix(DEFINITIONS).unwrap();
+        assert!(!required(read), "{read}");
     }
 
     #[test]

@@ -3,9 +3,11 @@
 use axum::extract::State as AxumState;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
+use mcpproxy_engine::Health;
 use mcpproxy_engine::metrics::{Text, escaped};
 use mcpproxy_upstream::State;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{Shared, done};
 use crate::gateway::Gateway;
@@ -13,9 +15,17 @@ use crate::gateway::Gateway;
 /// The form in which Prometheus reads what is counted.
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
+/// How guards and hooks are doing.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Hooks {
+    /// Each of them, in the order in which they are asked.
+    hooks: Vec<Health>,
+}
+
 /// Says how each guard and each hook is doing, in the order in which they are asked.
 pub(super) async fn list(AxumState(gateway): Shared) -> Response {
-    done(json!({ "hooks": gateway.engine.health().await }))
+    let hooks = gateway.engine.health().await;
+    done(&Hooks { hooks })
 }
 
 /// Prints what is counted about calls, hooks and violations, and how the gateway is doing.

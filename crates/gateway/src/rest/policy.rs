@@ -11,7 +11,7 @@ use mcpproxy_engine::replay::Session;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::activity::blocking;
 use super::config::Change;
@@ -44,7 +44,7 @@ pub(super) async fn explain(
         .explain_policy(&who, &session)
         .await
     {
-        Ok(explained) => done(explained),
+        Ok(explained) => done(&explained),
         Err(refusal) => refused(&refusal),
     }
 }
@@ -76,5 +76,5 @@ pub(super) async fn replay(
     let back = u64::try_from(back.as_millis()).unwrap_or(u64::MAX);
     let since = mcpproxy_core::Wall(gateway.clock.wall().0.saturating_sub(back));
     let control = Arc::clone(gateway.access.control());
-    blocking(move || Ok(json!(control.replay_policy(&who, &change, since)?))).await
+    blocking(move || control.replay_policy(&who, &change, since)).await
 }

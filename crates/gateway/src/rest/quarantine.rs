@@ -8,12 +8,12 @@ use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use mcpproxy_control::{Moved, Refused};
 use mcpproxy_core::{Door, OfferKind, OfferState, Principal, UpstreamId};
-use mcpproxy_engine::Which;
+use mcpproxy_engine::{Known, Which};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use super::approvals::holds_key;
+use super::status::Problem;
 use super::taken::{At, Body};
 use super::{Shared, Who, done, failed, refused};
 use crate::gateway::Gateway;
@@ -28,6 +28,15 @@ pub(super) struct Chosen {
     hash: Option<String>,
     approve_all: bool,
     block_all: bool,
+}
+
+/// What was done to what an upstream offers.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct MovedOffers {
+    /// A sentence for people.
+    done: String,
+    /// How many things are in another state now.
+    changed: usize,
 }
 
 /// Lets tools pass as they are now.
@@ -69,7 +78,7 @@ pub(super) async fn diff(
     At((name, tool)): At<(String, String)>,
 ) -> Response {
     match gateway.access.control().offer_diff(&who, &name, &tool) {
-        Ok(diff) => done(json!(diff)),
+        Ok(diff) => done(&diff),
         Err(refusal) => refused(&refusal),
     }
 }
@@ -91,14 +100,14 @@ pub(super) async fn server(
     answered(gateway, control.unquarantine(who, name)).await
 }
 
-/// Adds to tools what state each is in.
-pub(super) fn states(gateway: &Gateway, name: &str, who: &Principal) -> Value {
+/// Returns what state each thing is in that an upstream offers.
+pub(super) fn states(gateway: &Gateway, name: &str, who: &Principal) -> Vec<Known> {
     let known = gateway.access.control().offers(who, Some(name));
-    json!(known.unwrap_or_default())
+    known.unwrap_or_default()
 }
 
 /// Says how much of an upstream is withheld, so that nothing vanishes without a word.
-pub(super) fn problem(gateway: &Gateway, upstream: &UpstreamId) -> Option<Value> {
+pub(super) fn problem(gateway: &Gateway, upstream: &UpstreamId) -> Option<Problem> {
     let offers = gateway.engine.offers(Some(upstream));
     let withheld = offers
         .iter()
@@ -108,7 +117,7 @@ pub(super) fn problem(gateway: &Gateway, upstream: &UpstreamId) -> Option<Value>
     if let Some(server) = servers.first() {
         let problem = format!("everything of it is withheld: {}", server.reason);
         let hint = format!("mcpproxy upstream unquarantine {upstream}");
-        return Some(json!({ "area": upstream.as_str(), "problem": problem, "hint": hint }));
+        return Some(Problem::new(upstream.as_str(), problem).with_hint(hint));
     }
     let first = others.first()?;
     let (count, name) = (others.len(), &first.name);
@@ -116,7 +125,7 @@ pub(super) fn problem(gateway: &Gateway, upstream: &UpstreamId) -> Option<Value>
         "{count} of what it offers is withheld, as `{name}`: {}",
         first.reason
     );
-    Some(json!({ "area": upstream.as_str(), "problem": problem, "hint": "mcpproxy tools list" }))
+    Some(Problem::new(upstream.as_str(), problem).with_hint("mcpproxy tools list"))
 }
 
 fn which(chosen: &Chosen, all: bool) -> Option<Which<'_>> {
@@ -143,8 +152,8 @@ async fn answered(gateway: &Gateway, moved: Result<Moved, Refused>) -> Response 
     match moved {
         Ok(moved) => {
             let changed = moved.news.len();
-            let change = told(gateway, moved, Door::Api).await;
-            done(json!({ "done": change, "changed": changed }))
+            let done = told(gateway, moved, Door::Api).await;
+            super::done(&MovedOffers { done, changed })
         }
         Err(refusal) => refused(&refusal),
     }

@@ -73,10 +73,8 @@ pub(super) struct Told {
 /// What an operation answers with.
 #[derive(Clone, Copy)]
 pub(super) enum Answer {
-    /// The envelope, with any data in it.
-    Data,
     /// The envelope, with data of a type.
-    Typed(fn(&mut SchemaGenerator) -> Schema),
+    Data(fn(&mut SchemaGenerator) -> Schema),
     /// Something else, of these types.
     Raw(&'static [&'static str]),
 }
@@ -122,14 +120,23 @@ impl Route {
 }
 
 impl Told {
-    /// Tells what an operation does, for the owner, with any data in the answer.
-    pub(super) fn new(summary: &'static str) -> Self {
+    /// Tells what an operation does, for the owner, and what its answer is made of.
+    pub(super) fn giving<T: JsonSchema>(summary: &'static str) -> Self {
+        Self::new(summary, Answer::Data(SchemaGenerator::subschema_for::<T>))
+    }
+
+    /// The same of one whose answer is no envelope.
+    pub(super) fn raw(summary: &'static str, types: &'static [&'static str]) -> Self {
+        Self::new(summary, Answer::Raw(types))
+    }
+
+    fn new(summary: &'static str, answer: Answer) -> Self {
         Self {
             summary,
             whose: For::Owner,
             parameters: Vec::new(),
             body: None,
-            answer: Answer::Data,
+            answer,
         }
     }
 
@@ -165,15 +172,5 @@ impl Told {
             body: Some(SchemaGenerator::subschema_for::<T>),
             ..self
         }
-    }
-
-    pub(super) fn gives<T: JsonSchema>(self) -> Self {
-        let answer = Answer::Typed(SchemaGenerator::subschema_for::<T>);
-        Self { answer, ..self }
-    }
-
-    pub(super) fn raw(self, types: &'static [&'static str]) -> Self {
-        let answer = Answer::Raw(types);
-        Self { answer, ..self }
     }
 }

@@ -3,16 +3,19 @@
 use axum::extract::State as AxumState;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
+use mcpproxy_core::Masked;
+use mcpproxy_engine::Known;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
+use super::quarantine::MovedOffers;
 use super::taken::{At, Body};
-use super::{Shared, Who, done, failed, quarantine, refused};
+use super::{Done, Shared, Who, done, failed, quarantine, refused};
 use crate::management;
 
 pub(super) async fn servers(AxumState(gateway): Shared, who: Who) -> Response {
-    done(management::list(&gateway, &who))
+    done(&management::list(&gateway, &who))
 }
 
 /// What can be looked at.
@@ -37,7 +40,7 @@ pub(super) struct NewServer {
 }
 
 /// Settings as the configuration file has them.
-pub(super) type Settings = serde_json::Map<String, Value>;
+pub(super) type Settings = Map<String, Value>;
 
 pub(super) async fn add_server(
     AxumState(gateway): Shared,
@@ -46,7 +49,7 @@ pub(super) async fn add_server(
 ) -> Response {
     let control = gateway.access.control();
     match control.add_upstream(&who, &new.name, Value::Object(new.settings)) {
-        Ok(change) => done(json!({ "done": change.to_string() })),
+        Ok(change) => done(&Done::new(change)),
         Err(refusal) => refused(&refusal),
     }
 }
@@ -59,14 +62,14 @@ pub(super) async fn change_server(
 ) -> Response {
     let control = gateway.access.control();
     match control.change_upstream(&who, &name, Value::Object(settings)) {
-        Ok(change) => done(json!({ "done": change.to_string() })),
+        Ok(change) => done(&Done::new(change)),
         Err(refusal) => refused(&refusal),
     }
 }
 
 pub(super) async fn server(AxumState(gateway): Shared, who: Who, At(name): At<String>) -> Response {
     match gateway.fleet.get(&name) {
-        Ok(upstream) => done(management::describe(&gateway, &who, &upstream)),
+        Ok(upstream) => done(&management::describe(&gateway, &who, &upstream)),
         Err(fault) => failed(StatusCode::NOT_FOUND, &fault.to_string(), None),
     }
 }
@@ -77,9 +80,41 @@ pub(super) async fn remove_server(
     At(name): At<String>,
 ) -> Response {
     match gateway.access.control().remove_upstream(&who, &name) {
-        Ok(change) => done(json!({ "done": change.to_string() })),
+        Ok(change) => done(&Done::new(change)),
         Err(refusal) => refused(&refusal),
     }
+}
+
+/// What was looked at.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Looked {
+    /// What the upstream writes about itself.
+    Logs {
+        /// The last lines of its standard error, masked.
+        lines: Vec<Masked>,
+    },
+    /// What the upstream offers.
+    Tools {
+        /// Its tools, as it lists them.
+        tools: Vec<Map<String, Value>>,
+        /// How many tools are left out by the configuration.
+        filtered: usize,
+        /// What is known about everything that it offers.
+        quarantine: Vec<Known>,
+    },
+}
+
+/// What was done to an upstream; to what it offers, where it is put away or let out.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(
+    dead_code,
+    reason = "it stands for what is sent, which is one of these"
+)]
+pub(super) enum Acted {
+    Moved(MovedOffers),
+    Done(Done),
 }
 
 pub(super) async fn look_at_server(
@@ -94,22 +129,19 @@ pub(super) async fn look_at_server(
     match what.as_str() {
         "logs" => {
             let lines = upstream.stderr().into_iter();
-            let lines: Vec<_> = lines.map(|line| gateway.engine.masked(&line)).collect();
-            done(json!({ "lines": lines }))
+            let lines = lines.map(|line| gateway.engine.masked(&line)).collect();
+            done(&Looked::Logs { lines })
         }
         "tools" => {
             let listed = upstream.listed();
-            let tools: Vec<Value> = listed
-                .tools
-                .iter()
-                .filter_map(|card| serde_json::from_str(card.text()).ok())
-                .collect();
-            let states = quarantine::states(&gateway, &name, &who);
-            done(json!({
-                "tools": tools,
-                "filtered": listed.filtered.len(),
-                "quarantine": states,
-            }))
+            let tools = listed.tools.iter();
+            done(&Looked::Tools {
+                tools: tools
+                    .filter_map(|card| serde_json::from_str(card.text()).ok())
+                    .collect(),
+                filtered: listed.filtered.len(),
+                quarantine: quarantine::states(&gateway, &name, &who),
+            })
         }
         _ => failed(StatusCode::NOT_FOUND, "no such resource", None),
     }
@@ -136,7 +168,7 @@ pub(super) async fn act_on_server(
                 gateway.fleet.get(&name).map(|upstream| upstream.refresh())
             };
             return match acted {
-                Ok(()) => done(json!({ "done": format!("{action} of `{name}`") })),
+                Ok(()) => done(&Done::new(format!("{action} of `{name}`"))),
                 Err(fault) => failed(StatusCode::NOT_FOUND, &fault.to_string(), None),
             };
         }
@@ -146,7 +178,7 @@ pub(super) async fn act_on_server(
         _ => return failed(StatusCode::NOT_FOUND, "no such action", None),
     };
     match changed {
-        Ok(change) => done(json!({ "done": change })),
+        Ok(change) => done(&Done::new(change)),
         Err(refusal) => refused(&refusal),
     }
 }

@@ -7,12 +7,83 @@ use axum::Extension;
 use axum::extract::State as AxumState;
 use axum::response::Response;
 use http::StatusCode;
-use mcpproxy_core::{CallId, Id128, SessionBasis, SessionKey};
-use serde_json::{Value, json};
+use mcpproxy_core::{
+    CallId, DataOrigin, FlowType, Id128, Likeness, RiskLevel, SessionBasis, SessionKey, Status,
+    Taint, Weight,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use super::taken::At;
 use super::{Shared, Who, done, failed};
 use crate::gateway::Gateway;
+
+/// What a session read, and where data of it went.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SessionFlow {
+    /// Where data was read, latest last; a bounded number.
+    origins: Vec<DataOrigin>,
+    /// Where data moved, or was to, latest last; a bounded number.
+    edges: Vec<Edge>,
+    /// How often data was read, ever.
+    origins_total: u64,
+    /// How often data moved, ever.
+    edges_total: u64,
+    /// What the session has seen so far.
+    seen: Taint,
+}
+
+/// Data that moved, or was to.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "FlowEdge")]
+struct Edge {
+    /// The record of the call that sent it.
+    activity_id: CallId,
+    /// How that call ended, as far as it is known.
+    #[schemars(with = "Option<Status>")]
+    status: Option<String>,
+    /// Where it was read.
+    from: DataOrigin,
+    /// Where it was to go.
+    to: String,
+    /// The tool that was to take it.
+    tool: String,
+    /// The direction.
+    flow_type: FlowType,
+    /// The risk.
+    risk_level: RiskLevel,
+    /// The specification's hash of what was recognized, where that is long enough.
+    content_hash: Option<String>,
+    /// How it was recognized.
+    evidence: Likeness,
+    /// How much it weighs.
+    weight: Weight,
+    /// Characters that were shared.
+    shared: u32,
+}
+
+/// The conversations.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Sessions {
+    /// How many there are.
+    total: usize,
+    /// Some of them; a bounded number.
+    sessions: Vec<Conversation>,
+}
+
+/// A conversation.
+#[derive(Serialize, JsonSchema)]
+struct Conversation {
+    /// Its id, as records have it.
+    id: String,
+    /// The verified caller.
+    principal: String,
+    /// The version of the protocol in force.
+    protocol_version: String,
+    /// What the caller's program says about itself. Nobody checks that.
+    client: Value,
+}
 
 /// Shows what a session read and where data of it went.
 pub(super) async fn session_flow(
@@ -33,28 +104,26 @@ pub(super) async fn session_flow(
     let calls = view.edges.iter().map(|edge| edge.call).collect();
     let ends = ends(&gateway, who, session, calls).await;
     let summary = &view.summary;
-    let edges = view.edges.iter().map(|edge| {
-        json!({
-            "activity_id": edge.call,
-            "status": ends.get(&edge.call),
-            "from": edge.origin,
-            "to": &*edge.to,
-            "tool": edge.tool.as_str(),
-            "flow_type": edge.flow,
-            "risk_level": edge.risk,
-            "content_hash": edge.hash.map(|hash| hash.to_string()),
-            "evidence": edge.how,
-            "weight": edge.weight,
-            "shared": edge.shared,
-        })
+    let edges = view.edges.iter().map(|edge| Edge {
+        activity_id: edge.call,
+        status: ends.get(&edge.call).cloned(),
+        from: edge.origin.clone(),
+        to: edge.to.to_string(),
+        tool: edge.tool.to_string(),
+        flow_type: edge.flow,
+        risk_level: edge.risk,
+        content_hash: edge.hash.map(|hash| hash.to_string()),
+        evidence: edge.how,
+        weight: edge.weight,
+        shared: edge.shared,
     });
-    done(json!({
-        "origins": view.origins,
-        "edges": edges.collect::<Vec<_>>(),
-        "origins_total": summary.origins,
-        "edges_total": summary.edges,
-        "seen": summary.taint,
-    }))
+    done(&SessionFlow {
+        edges: edges.collect(),
+        origins_total: summary.origins,
+        edges_total: summary.edges,
+        seen: summary.taint,
+        origins: view.origins,
+    })
 }
 
 /// Returns how calls of a session ended that took data along, as far as that is known: as the log has
@@ -84,21 +153,18 @@ async fn ends(
 }
 
 pub(super) async fn sessions(AxumState(gateway): Shared) -> Response {
-    let sessions: Vec<_> = gateway
+    let sessions = gateway
         .sessions
         .all()
         .iter()
         .take(1000)
-        .map(|session| {
-            let client: Value =
-                serde_json::from_str(&session.greeting.client_info).unwrap_or_default();
-            json!({
-                "id": session.key.id.to_string(),
-                "principal": &*session.who.name,
-                "protocol_version": session.version,
-                "client": client,
-            })
+        .map(|session| Conversation {
+            id: session.key.id.to_string(),
+            principal: session.who.name.to_string(),
+            protocol_version: session.version.clone(),
+            client: serde_json::from_str(&session.greeting.client_info).unwrap_or_default(),
         })
         .collect();
-    done(json!({ "total": gateway.sessions.len(), "sessions": sessions }))
+    let total = gateway.sessions.len();
+    done(&Sessions { total, sessions })
 }

@@ -6,16 +6,15 @@ use http::StatusCode;
 use mcpproxy_core::Principal;
 use mcpproxy_engine::{StopScope, is_named};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::taken::{At, Body};
-use super::{Shared, Who, done, failed, refused};
+use super::{Done, Shared, Who, done, failed, refused};
 use crate::gateway::Gateway;
 use crate::notices::Notice;
 
 pub(super) async fn stops(AxumState(gateway): Shared) -> Response {
-    done(stopped(&gateway))
+    done(&stopped(&gateway))
 }
 
 /// What is stopped, as scopes are written.
@@ -30,6 +29,17 @@ pub(super) fn stopped(gateway: &Gateway) -> Vec<String> {
 pub(super) struct StopOrder {
     /// `all`, `upstream:NAME`, `session:ID` or `principal:NAME`.
     scope: String,
+}
+
+/// What was stopped.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Stopped {
+    /// A sentence for people.
+    done: String,
+    /// The scope, as it is kept.
+    scope: String,
+    /// What is odd about it.
+    notice: Option<&'static str>,
 }
 
 /// Reads a scope. A session may be named as its client knows it; the log knows another name.
@@ -79,9 +89,11 @@ pub(super) async fn stop_calls(
             gateway.announce(Notice::Stopped { scope: name, by }).await;
             let nothing = "nothing that is known goes by this name; the order stands all the same";
             let notice = (!covers_something(&gateway, &who, &scope)).then_some(nothing);
-            done(
-                json!({ "done": change.to_string(), "scope": scope.to_string(), "notice": notice }),
-            )
+            done(&Stopped {
+                done: change.to_string(),
+                scope: scope.to_string(),
+                notice,
+            })
         }
         Err(refusal) => refused(&refusal),
     }
@@ -100,7 +112,7 @@ pub(super) async fn resume_calls(
         Ok(change) => {
             let scope = scope.to_string();
             gateway.announce(Notice::Resumed { scope }).await;
-            done(json!({ "done": change.to_string() }))
+            done(&Done::new(change))
         }
         Err(refusal) => refused(&refusal),
     }

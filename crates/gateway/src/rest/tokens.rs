@@ -4,15 +4,14 @@ use axum::extract::State as AxumState;
 use axum::response::Response;
 use mcpproxy_control::TokenScope;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 use super::taken::{At, Body};
-use super::{Shared, Who, done, refused};
+use super::{Done, Shared, Who, done, refused};
 
 pub(super) async fn tokens(AxumState(gateway): Shared, who: Who) -> Response {
     match gateway.access.control().list_tokens(&who) {
-        Ok(tokens) => done(serde_json::to_value(tokens).unwrap_or_default()),
+        Ok(tokens) => done(&tokens),
         Err(refusal) => refused(&refusal),
     }
 }
@@ -26,6 +25,15 @@ pub(super) struct NewToken {
     scope: TokenScope,
 }
 
+/// A token that was made.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct MadeToken {
+    /// Its name.
+    name: String,
+    /// The token itself, which is shown this once.
+    token: String,
+}
+
 pub(super) async fn create_token(
     AxumState(gateway): Shared,
     who: Who,
@@ -35,7 +43,10 @@ pub(super) async fn create_token(
     match control.create_token(&who, &new.name, new.scope) {
         Ok(new) => {
             gateway.share_tokens().await;
-            done(json!({ "name": new.info.name, "token": new.secret.expose() }))
+            done(&MadeToken {
+                name: new.info.name,
+                token: new.secret.expose().to_owned(),
+            })
         }
         Err(refusal) => refused(&refusal),
     }
@@ -50,7 +61,7 @@ pub(super) async fn revoke_token(
         Ok(change) => {
             gateway.expel();
             gateway.share_tokens().await;
-            done(json!({ "done": change.to_string() }))
+            done(&Done::new(change))
         }
         Err(refusal) => refused(&refusal),
     }

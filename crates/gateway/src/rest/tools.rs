@@ -10,8 +10,8 @@ use mcpproxy_mcp::era::{self, Era, LEGACY_LATEST};
 use mcpproxy_mcp::{Frame, compose};
 use mcpproxy_upstream::Greeting;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use super::taken::{Asked, Body};
 use super::{Shared, Who, done, done_under, failed, failed_under, request_id};
@@ -21,6 +21,33 @@ use crate::gateway::Gateway;
 use crate::router;
 use crate::settings::RoutingMode;
 use crate::unjudged::{Judged, Knock};
+
+/// A tool of an upstream.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Tool {
+    /// Its name, as `upstream:tool`.
+    name: String,
+    /// Whether it may be used; `withheld` where a hook says that it may not.
+    #[schemars(extend("enum" = ["approved", "quarantined", "rug_pull", "blocked", "withheld"]))]
+    state: &'static str,
+    /// Why it may not be used.
+    reason: Option<String>,
+    /// The first line of what it says about itself.
+    description: String,
+}
+
+/// A tool that was found.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "FoundTool")]
+pub(super) struct Hit {
+    /// Its name, as `upstream:tool`.
+    name: String,
+    /// How well it fits, from 0 to 3.
+    score: f64,
+}
+
+/// What a tool gave: the result of `tools/call` as the protocol has it.
+pub(super) type CallResult = Map<String, Value>;
 
 pub(super) async fn tools(AxumState(gateway): Shared, who: Who) -> Response {
     let known = gateway.settled_for(&who).await;
@@ -34,15 +61,15 @@ pub(super) async fn tools(AxumState(gateway): Shared, who: Who) -> Response {
                 .engine
                 .held(upstream.name(), OfferKind::Tool, card.name.as_str());
             let state = held.as_ref().map_or("approved", |held| held.state);
-            tools.push(json!({
-                "name": name,
-                "state": state,
-                "reason": held.map(|held| held.reason),
-                "description": first,
-            }));
+            tools.push(Tool {
+                name,
+                state,
+                reason: held.map(|held| held.reason),
+                description: first.to_owned(),
+            });
         }
     }
-    done(tools)
+    done(&tools)
 }
 
 #[derive(Deserialize)]
@@ -58,12 +85,13 @@ pub(super) async fn search(
     let limit = query.limit.unwrap_or(15).min(100);
     let hits = gateway.hub.search(|index| {
         let found = index.search(&query.q, limit);
-        let hits = found.hits.iter().map(
-            |hit| json!({ "name": format!("{}:{}", hit.upstream, hit.name), "score": hit.score }),
-        );
+        let hits = found.hits.iter().map(|hit| Hit {
+            name: format!("{}:{}", hit.upstream, hit.name),
+            score: hit.score,
+        });
         hits.collect::<Vec<_>>()
     });
-    done(hits)
+    done(&hits)
 }
 
 /// A call.
@@ -157,7 +185,7 @@ pub(super) async fn call_tool(
         if let Reply::Final(message, ..) = reply {
             let answer: Value = serde_json::from_slice(&message).unwrap_or_default();
             return match (answer.get("result"), answer.get("error")) {
-                (Some(result), _) => done_under(&id, result.clone()),
+                (Some(result), _) => done_under(&id, result),
                 (None, error) => {
                     let message = error.and_then(|error| error.get("message"));
                     let message = message.and_then(Value::as_str).unwrap_or("the call failed");
