@@ -43,6 +43,7 @@ pub enum ConfigChange {
 
 /// The configuration as it may be seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Configuration")]
 pub struct Shown {
     /// Every value, defaults included, in the order of their keys.
     pub values: Vec<ShownValue>,
@@ -56,6 +57,7 @@ pub struct Shown {
 
 /// One value of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "ConfigurationValue")]
 pub struct ShownValue {
     /// Its key, as `security.flow_policy.mode`.
     pub key: String,

@@ -203,6 +203,8 @@ fn opened(path: &Path) -> io::Result<fs::File> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

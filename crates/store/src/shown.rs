@@ -156,3 +156,6 @@ fn read<'a, T: Default + Deserialize<'a>>(object: Option<&'a str>) -> T {
     let kept = object.and_then(|object| serde_json::from_str(object).ok());
     kept.unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,3 +3,4 @@
 pub mod activity;
 pub mod baselines;
 pub mod live;
+pub mod schema;

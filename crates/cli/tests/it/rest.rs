@@ -1,6 +1,8 @@
 //! The REST interface as scripts and the dashboard use it: the configuration, the policy tried out,
 //! what is not sent twice, and who may look.
 
+mod answers;
+
 use http::Method;
 use serde_json::{Value, json};
 

@@ -76,6 +76,7 @@ impl GroupBy {
 
 /// What a stretch of time came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(rename = "ActivitySummary")]
 pub struct Summary {
     /// The stretch, as it was asked for; `custom` where a start was given.
     pub period: String,
@@ -124,6 +125,7 @@ pub struct Summary {
 
 /// An upstream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "UpstreamActivity")]
 pub struct Named {
     /// Its name.
     pub name: String,

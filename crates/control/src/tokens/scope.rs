@@ -22,8 +22,7 @@ pub struct TokenScope {
     #[serde(default)]
     pub upstreams: Option<Vec<String>>,
     /// The operations that may be carried out; all where nothing is said.
-    #[serde(default, deserialize_with = "operations")]
-    #[schemars(with = "Option<Vec<Named>>")]
+    #[serde(default)]
     pub operations: Option<Vec<Operation>>,
     /// When the token ends; never where nothing is said.
     #[serde(default, deserialize_with = "expires")]
@@ -99,25 +98,6 @@ impl TokenScope {
 pub(super) fn is_name(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(plain)
-}
-
-/// An operation by its name in a file or a request.
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum Named {
-    Read,
-    Write,
-    Destructive,
-}
-
-fn operations<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Operation>>, D::Error> {
-    let operation = |named| match named {
-        Named::Read => Operation::Read,
-        Named::Write => Operation::Write,
-        Named::Destructive => Operation::Destructive,
-    };
-    let named = Option::<Vec<Named>>::deserialize(from)?;
-    Ok(named.map(|named| named.into_iter().map(operation).collect()))
 }
 
 fn expires<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Wall>, D::Error> {

@@ -81,6 +81,7 @@ pub(super) type Shown = ShownRecord<'static, Value>;
 
 /// A page of the log.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ActivityPage")]
 pub(super) struct Page {
     /// The records, newest first.
     #[schemars(with = "Vec<Shown>")]

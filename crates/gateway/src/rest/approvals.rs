@@ -26,6 +26,7 @@ pub(super) struct Answer {
 
 /// The calls that wait.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Approvals")]
 pub(super) struct Waiting {
     /// What is asked, oldest first.
     #[schemars(with = "Vec<Approval>")]

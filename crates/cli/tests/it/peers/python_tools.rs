@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use crate::support::{Gateway, Over, Upstream};
+use crate::support::{Gateway, Lived, Over, Upstream};
 
 /// How long the fuzzer may take.
 const PATIENCE: Duration = Duration::from_mins(3);
@@ -50,12 +50,48 @@ async fn run(program: &Path, home: &Path, args: &[&str]) -> String {
     said
 }
 
+/// What exists at a gateway that has lived, for the fuzzer to look at.
+async fn known(gateway: &Gateway) -> String {
+    let denied = "/activity?limit=1&type=policy_decision&status=blocked&decision=deny";
+    let record = &gateway.api(denied).await["activities"][0]["id"];
+    let waiting = &gateway.api("/approvals").await["approvals"][0];
+    let session = &waiting["session_id"];
+    let inside = r#"parameters.name = "inside""#;
+    let mut known = String::new();
+    for (path, parameters) in [
+        ("/activity/{id}", format!("parameters.id = {record}")),
+        (
+            "/activity/{id}/receipts",
+            format!("parameters.id = {record}"),
+        ),
+        ("/sessions/{id}/flow", format!("parameters.id = {session}")),
+        ("/servers/{name}", inside.to_owned()),
+        ("/servers/{name}/{action}", inside.to_owned()),
+        (
+            "/servers/{name}/tools/{tool}/diff",
+            format!("{inside}\nparameters.tool = \"read\""),
+        ),
+    ] {
+        let operation = format!("include-name = \"GET /api/v1{path}\"");
+        let lines = ["[[operations]]", &operation, &parameters, ""];
+        known.push_str(&lines.join("\n"));
+    }
+    known
+}
+
 #[tokio::test]
 async fn a_fuzzer_finds_nothing_between_the_document_and_the_gateway() {
     let Some(python) = python() else {
         return;
     };
-    let (_upstream, gateway) = started().await;
+    let lived = Lived::start().await;
+    let gateway = &lived.gateway;
+    // Names that it makes up are nobody's: without these it would see refusals alone.
+    std::fs::write(
+        gateway.home.path().join("schemathesis.toml"),
+        known(gateway).await,
+    )
+    .unwrap();
     let fuzzer = python.with_file_name("schemathesis");
     let document = gateway.url("/api/v1/openapi.json");
     let key = format!("X-API-Key: {}", gateway.home.key());
@@ -77,7 +113,11 @@ async fn a_fuzzer_finds_nothing_between_the_document_and_the_gateway() {
         "10",
         "--no-color",
     ];
-    run(&fuzzer, gateway.home.path(), &args).await;
+    // What it does may take away what there is to look at, a whole configuration with it.
+    let looks = [&args[..], &["--include-method", "GET"]].concat();
+    for args in [&looks[..], &args[..]] {
+        run(&fuzzer, gateway.home.path(), args).await;
+    }
 }
 
 #[tokio::test]
