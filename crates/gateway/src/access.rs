@@ -137,7 +137,7 @@ impl Access {
             return Ok(Principal::owner());
         };
         check_host(settings, headers, local)?;
-        check_origin(settings, headers)?;
+        check_origin(settings, headers, Door::Programs)?;
         let oauth = self.oauth.load_full();
         if let Some(presented) = credential(headers)? {
             if let Some(found) = self.control.authenticate(presented) {
@@ -193,7 +193,7 @@ impl Access {
             return Ok(Some(Principal::owner()));
         };
         check_host(settings, headers, local)?;
-        check_origin(settings, headers)?;
+        check_origin(settings, headers, Door::Pages)?;
         let presented = credential(headers)?;
         Ok(presented.and_then(|key| self.control.authenticate(key)))
     }
@@ -299,7 +299,22 @@ fn check_host(settings: &Settings, headers: &HeaderMap, local: IpAddr) -> Result
     ))
 }
 
-fn check_origin(settings: &Settings, headers: &HeaderMap) -> Result<(), Denial> {
+/// What a web page asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Door {
+    /// The dashboard below `/ui`.
+    Pages,
+    /// `/mcp`, `/api` and all else, which are for programs.
+    Programs,
+}
+
+/// Refuses calls of web pages that are not known.
+///
+/// The dashboard also hears pages of the very address that it is served at: they are its own. What is
+/// for programs does not. No page of ours calls it, and a proxy in front may serve other pages under
+/// the same name. Those could call without a credential where the proxy comes from loopback and none
+/// is required; the dashboard asks for its login, and for the token of a form.
+fn check_origin(settings: &Settings, headers: &HeaderMap, door: Door) -> Result<(), Denial> {
     for origin in headers.get_all(ORIGIN) {
         let origin = origin.to_str().unwrap_or("null");
         let host = origin
@@ -307,7 +322,9 @@ fn check_origin(settings: &Settings, headers: &HeaderMap) -> Result<(), Denial> 
             .or_else(|| origin.strip_prefix("https://"));
         // What stands before an `@` is no host, whatever it looks like.
         let host = host.filter(|host| !host.contains('@'));
-        let fits = host.is_some_and(|host| is_loopback_name(name_of(host)))
+        let own = door == Door::Pages && host.is_some() && is_own(settings, headers, origin);
+        let fits = own
+            || host.is_some_and(|host| is_loopback_name(name_of(host)))
             || settings
                 .allowed_origins
                 .iter()
@@ -318,6 +335,20 @@ fn check_origin(settings: &Settings, headers: &HeaderMap) -> Result<(), Denial> 
         }
     }
     Ok(())
+}
+
+/// Tells whether a page was loaded from the very address that it calls. Who points a name of theirs
+/// at us gains nothing: their Host is theirs too, and was refused before.
+fn is_own(settings: &Settings, headers: &HeaderMap, origin: &str) -> bool {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let origin = origin.split_once("://");
+    let (Some(host), Some((scheme, from))) = (host, origin) else {
+        return false;
+    };
+    // The port that goes without saying may be said.
+    let implied = if scheme == "https" { ":443" } else { ":80" };
+    let bare = |host| str::strip_suffix(host, implied).unwrap_or(host);
+    scheme == settings.scheme() && bare(from).eq_ignore_ascii_case(bare(host))
 }
 
 /// The name in a `name:port`, without the brackets of an address.
@@ -378,8 +409,10 @@ mod tests {
             ..Settings::default()
         };
         let check = |origin: &str, expect: bool| {
-            let found = check_origin(&settings, &headers(&[(ORIGIN, origin)])).is_ok();
-            assert_eq!(found, expect, "{origin}");
+            for door in [Door::Pages, Door::Programs] {
+                let found = check_origin(&settings, &headers(&[(ORIGIN, origin)]), door).is_ok();
+                assert_eq!(found, expect, "{origin}");
+            }
         };
         check("http://localhost:5173", true);
         check("https://app.example", true);
@@ -387,6 +420,49 @@ mod tests {
         check("http://localhost.evil.example", false);
         check("http://localhost:1@evil.example", false);
         check("null", false);
-        assert!(check_origin(&settings, &headers(&[])).is_ok());
+        assert!(check_origin(&settings, &headers(&[]), Door::Programs).is_ok());
+    }
+
+    /// Regression for #8: nobody could log in at any address but loopback.
+    #[test]
+    fn the_dashboard_hears_its_own_pages_and_nothing_else_does() {
+        let plain = Settings::default();
+        let sealed = Settings {
+            tls: Some(crate::settings::TlsSettings {
+                certificate: "c".into(),
+                key: "k".into(),
+                callers: None,
+            }),
+            ..Settings::default()
+        };
+        let check = |settings: &Settings, host: &str, origin: &str, expect: bool| {
+            let both = headers(&[(HOST, host), (ORIGIN, origin)]);
+            let pages = check_origin(settings, &both, Door::Pages).is_ok();
+            assert_eq!(pages, expect, "{host} {origin}");
+            assert!(check_origin(settings, &both, Door::Programs).is_err());
+        };
+        check(
+            &plain,
+            "gate.example:8080",
+            "http://gate.example:8080",
+            true,
+        );
+        check(&plain, "Gate.example", "http://gate.example", true);
+        check(&plain, "gate.example:80", "http://gate.example", true);
+        check(&plain, "[2001:db8::7]:80", "http://[2001:db8::7]", true);
+        check(&plain, "gate.example:8080", "http://gate.example:9", false);
+        check(&plain, "gate.example:8080", "http://gate.example", false);
+        check(&plain, "gate.example", "https://gate.example", false);
+        check(&plain, "gate.example", "http://evil.example", false);
+        check(&plain, "gate.example", "http://x.gate.example", false);
+        check(&plain, "a@gate.example", "http://a@gate.example", false);
+        check(&plain, "gate.example", "null", false);
+        check(&sealed, "gate.example", "https://gate.example", true);
+        check(&sealed, "gate.example:443", "https://gate.example", true);
+        check(&sealed, "gate.example:80", "https://gate.example", false);
+        check(&sealed, "gate.example", "http://gate.example", false);
+        let mut twice = headers(&[(HOST, "gate.example"), (ORIGIN, "http://gate.example")]);
+        twice.append(ORIGIN, HeaderValue::from_static("http://evil.example"));
+        assert!(check_origin(&plain, &twice, Door::Pages).is_err());
     }
 }

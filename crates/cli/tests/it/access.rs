@@ -66,6 +66,48 @@ async fn host_and_origin_are_checked_each_on_its_own() {
     .await;
 }
 
+/// Regression for #8: the page was served, and what it sent was refused.
+#[tokio::test]
+async fn the_dashboard_is_logged_in_to_at_any_name_it_is_served_at() {
+    let gateway = Gateway::start(&json!({ "allowed_hosts": ["gate.example"] })).await;
+    let (_, made) = gateway.owner().post("/ui/link", &json!({})).await;
+    let path = made["data"]["path"].as_str().unwrap();
+    let (_, link) = path.split_once("?link=").unwrap();
+    let check = async |path: &str, head: &str, body: &str, expect: u16| {
+        let form = String::from_utf8(post(head, body)).unwrap();
+        let form = form.replace("POST /mcp", &format!("POST {path}"));
+        let form = form.replace("application/json", "application/x-www-form-urlencoded");
+        let answer = speak(&gateway.address, form.as_bytes()).await;
+        let status = answer.split(' ').nth(1).unwrap_or_default().to_owned();
+        assert_eq!(status, expect.to_string(), "{path} {head}: {answer}");
+        assert_eq!(
+            answer.contains("mcpproxy_session="),
+            expect == 303,
+            "{answer}"
+        );
+    };
+    let (key, link) = (
+        format!("key={}", gateway.home.key()),
+        format!("link={link}"),
+    );
+    let own = "host: gate.example:81\r\norigin: http://gate.example:81\r\n";
+    check("/ui/login", own, &key, 303).await;
+    check("/ui/open", own, &link, 303).await;
+    for (host, origin) in [
+        ("gate.example:81", "http://gate.example:82"),
+        ("gate.example:81", "http://evil.example:81"),
+        ("evil.example:81", "http://evil.example:81"),
+        // Another page of this machine is known, but the form is not its own.
+        ("gate.example:81", "http://localhost:81"),
+    ] {
+        let head = format!("host: {host}\r\norigin: {origin}\r\n");
+        check("/ui/login", &head, &key, 403).await;
+    }
+    // No page of ours calls what is for programs.
+    check("/mcp", own, PING, 403).await;
+    check("/api/v1/stops", own, "{}", 403).await;
+}
+
 #[tokio::test]
 async fn a_key_is_made_at_the_first_start_for_its_owner_only() {
     let gateway = Gateway::start(&json!({ "require_auth": true })).await;
