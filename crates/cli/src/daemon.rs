@@ -250,6 +250,10 @@ pub(crate) fn reload_and_log(files: &ConfigFiles) {
             }
         }
         Err(fault) => {
+            // There may be several mistakes, and a line of the log is one event.
+            let fault = fault.to_string();
+            let fault: Vec<_> = fault.lines().map(str::trim).collect();
+            let fault = fault.join("; ");
             tracing::error!("configuration not reloaded, the last good one stays: {fault}");
         }
     }

@@ -6,6 +6,7 @@ mod commands;
 mod daemon;
 mod exit;
 mod hook;
+mod logging;
 mod logins;
 mod output;
 mod places;

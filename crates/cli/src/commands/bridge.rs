@@ -24,7 +24,7 @@ use crate::args::{Global, Mode, Stdio};
 use crate::commands::{client, serve};
 use crate::daemon::{Daemon, configuration, flags};
 use crate::exit::{Exit, failed};
-use crate::output;
+use crate::{logging, output};
 
 /// Bytes passed on in one go at most.
 const PIECE: usize = 64 * 1024;
@@ -53,7 +53,7 @@ pub(crate) fn run(global: &Global, stdio: &Stdio) -> Result<Exit> {
 async fn standalone(global: &Global, mode: Option<Mode>) -> Result<Exit> {
     let flags = flags(global, None);
     let loaded = configuration(&flags)?;
-    let level = serve::start_logging(&loaded.config.gateway.log);
+    let level = logging::start(&loaded.config.gateway.log);
     let daemon = Daemon::start(flags, loaded).await?;
     daemon.files.log_with(level);
     let settings = &daemon.loaded.config.gateway;

@@ -9,17 +9,13 @@ use mcpproxy_control::Created;
 use mcpproxy_core::PrincipalKind;
 use mcpproxy_detect::{Audience, Context, Detector, Settings};
 use mcpproxy_engine::Happening;
-use mcpproxy_gateway::settings::{LogFormat, LogSettings};
 use mcpproxy_gateway::{Gateway, Listening, rest, serve};
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, fmt, reload};
 
 use crate::args::{Global, Serve};
-use crate::daemon::{ConfigFiles, Daemon, LogLevel, SOCKET, configuration, flags, reload_and_log};
+use crate::daemon::{ConfigFiles, Daemon, SOCKET, configuration, flags, reload_and_log};
 use crate::exit::{Exit, bad_input};
-use crate::output;
+use crate::{logging, output};
 
 /// Runs the gateway.
 pub(crate) fn run(global: &Global, serve: &Serve) -> Result<Exit> {
@@ -51,7 +47,7 @@ async fn run_async(global: &Global, args: &Serve) -> Result<Exit> {
     let flags = flags(global, args.listen.as_deref());
     let loaded = configuration(&flags)?;
     let settings = loaded.config.gateway.clone();
-    let level = start_logging(&settings.log);
+    let level = logging::start(&settings.log);
     let daemon = Daemon::start(flags, loaded).await?;
     daemon.files.log_with(level);
     for notice in &daemon.loaded.notices {
@@ -124,20 +120,4 @@ async fn reload_on_hangup(files: Arc<ConfigFiles>) {
     while hangup.recv().await.is_some() {
         reload_and_log(&files);
     }
-}
-
-/// Sends log lines to standard error; what is returned lets a reload change which.
-pub(crate) fn start_logging(settings: &LogSettings) -> LogLevel {
-    let filter = EnvFilter::new(settings.level.as_str());
-    let (filter, level) = reload::Layer::new(filter);
-    let lines = fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_target(false)
-        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()));
-    let log = tracing_subscriber::registry().with(filter);
-    match settings.format {
-        LogFormat::Text => log.with(lines).init(),
-        LogFormat::Json => log.with(lines.json()).init(),
-    }
-    level
 }
