@@ -13,7 +13,7 @@ use futures_util::stream::poll_fn;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, StatusCode};
 use mcpproxy_control::{Export, Refused};
-use mcpproxy_core::{CallId, Field, Principal, Receipted, ShownRecord, Wall};
+use mcpproxy_core::{CallId, Field, Receipted, ShownRecord, Wall};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use super::layers::too_many;
 use super::route::{For, Told};
 use super::taken::{Asked, At};
-use super::{Shared, Who, done, failed, refused};
+use super::{Shared, Who, done, failed, refused, sessions};
 use crate::gateway::Gateway;
 use crate::shed::Place;
 
@@ -48,7 +48,8 @@ pub(super) fn filtered(mut told: Told) -> Told {
         let about = match field {
             Field::RiskLevel => "That level and above.",
             Field::Session => {
-                "The session, with those that are linked with it, in the order in which calls began."
+                "The session, by its id on record, the client's `Mcp-Session-Id` or the agent's own \
+                 name for it, with those that are linked with it, in the order in which calls began."
             }
             Field::Kind => {
                 "One or several, with commas between. Lists leave out an `intent` that was followed, \
@@ -236,20 +237,13 @@ fn resolved(gateway: &Gateway, asked: Vec<(String, String)>) -> Vec<(String, Str
             resolved.push((name, value));
             continue;
         }
-        let logged = value.len() == 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let id = if logged {
-            value
-        } else {
-            let key = gateway.sessions.key_of(&value);
-            let key = key.or_else(|| gateway.engine.hook_session(&value));
-            let key = key.unwrap_or_else(|| Gateway::hook_key(&Principal::local(), &value));
-            key.id.to_string()
-        };
-        // One that lasts knows its links; those of one that has ended are on record.
-        let linked = gateway.engine.linked(&id);
-        let pair = |id: String| (name.clone(), id);
-        resolved.extend(linked.into_iter().map(pair));
-        resolved.push((name, id));
+        for id in sessions::meant(gateway, &value) {
+            let id = id.to_string();
+            // One that lasts knows its links; those of one that has ended are on record.
+            let linked = gateway.engine.linked(&id);
+            let pair = |id: String| (name.clone(), id);
+            resolved.extend(linked.into_iter().chain([id]).map(pair));
+        }
     }
     resolved
 }

@@ -8,8 +8,8 @@ use axum::extract::State as AxumState;
 use axum::response::Response;
 use http::StatusCode;
 use mcpproxy_core::{
-    CallId, DataOrigin, FlowType, Id128, Likeness, RiskLevel, SessionBasis, SessionKey, Status,
-    Taint, Weight,
+    CallId, DataOrigin, FlowType, Id128, Likeness, Principal, RiskLevel, SessionBasis, SessionKey,
+    Status, Taint, Weight,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,6 +18,7 @@ use serde_json::Value;
 use super::taken::At;
 use super::{Shared, Who, done, failed};
 use crate::gateway::Gateway;
+use crate::session;
 
 /// What a session read, and where data of it went.
 #[derive(Serialize, JsonSchema)]
@@ -91,8 +92,7 @@ pub(super) async fn session_flow(
     who: Who,
     At(id): At<String>,
 ) -> Response {
-    let id = u128::from_str_radix(&id, 16).ok().map(Id128);
-    let mut keys = id.into_iter().flat_map(|id| {
+    let mut keys = meant(&gateway, &id).into_iter().flat_map(|id| {
         let key = move |basis| SessionKey { basis, id };
         SessionBasis::ALL.map(key)
     });
@@ -124,6 +124,21 @@ pub(super) async fn session_flow(
         seen: summary.taint,
         origins: view.origins,
     })
+}
+
+/// Returns the ids on record that somebody may mean who names a session: that very id, or that of the
+/// session which its client or the agent's hooks call so.
+///
+/// All three can look the same: our own `Mcp-Session-Id` has 32 hexadecimal digits as an id on record
+/// has, and so has a UUID without dashes. So all are returned. Ids on record are digests, so that a
+/// name which is not of one kind stands for nothing there.
+pub(super) fn meant(gateway: &Gateway, name: &str) -> Vec<Id128> {
+    let digits = name.len() == 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let logged = u128::from_str_radix(name, 16).ok().filter(|_| digits);
+    let hook = gateway.engine.hook_session(name);
+    let hook = hook.unwrap_or_else(|| Gateway::hook_key(&Principal::local(), name));
+    let named = [session::Sessions::key_for(name).id, hook.id];
+    logged.map(Id128).into_iter().chain(named).collect()
 }
 
 /// Returns how calls of a session ended that took data along, as far as that is known: as the log has

@@ -142,13 +142,7 @@ impl Sessions {
     }
 
     fn made(&self, id: String, new: NewSession, unasked: mpsc::Sender<Box<Question>>) -> Session {
-        // What is written down names the session without opening it.
-        let digest: [u8; 32] = Sha256::digest(&id).into();
-        let (head, _) = digest.split_at(16);
-        let key = SessionKey {
-            basis: SessionBasis::McpSession,
-            id: Id128::from_bytes(head.try_into().unwrap_or_default()),
-        };
+        let key = Self::key_for(&id);
         Session {
             id,
             key,
@@ -184,9 +178,20 @@ impl Sessions {
         Some(session)
     }
 
-    /// Returns the key of the session that a client knows under this id.
+    /// Returns the key of the open session that a client knows under this id.
     pub fn key_of(&self, id: &str) -> Option<SessionKey> {
         lock(&self.table).open.get(id).map(|session| session.key)
+    }
+
+    /// Returns the key that a session with this id has or had, here or at another gateway. What is
+    /// written down names the session without opening it.
+    pub fn key_for(id: &str) -> SessionKey {
+        let digest: [u8; 32] = Sha256::digest(id).into();
+        let (head, _) = digest.split_at(16);
+        SessionKey {
+            basis: SessionBasis::McpSession,
+            id: Id128::from_bytes(head.try_into().unwrap_or_default()),
+        }
     }
 
     /// Ends a session.

@@ -172,6 +172,38 @@ async fn conversations_are_found_in_one_log_by_kind_session_and_risk() {
     assert_eq!(total.sum::<u64>(), 4, "{}", export["daily"]);
 }
 
+/// Regression for #8: our own session ids look like those on record, and so do many of agents.
+#[tokio::test]
+async fn a_session_is_found_by_every_name_it_has() {
+    let scene = Scene::start(json!({})).await;
+    let downstream = scene.informed(json!({})).await;
+    let name = "0b9a7e12c3d44f5e8a6b1c2d3e4f5061";
+    let agent = Agent::new("claude-code", name);
+    let read = agent.post(Use::Read("/w/.env"), &format!("GITLAB_TOKEN={KEY}\n"));
+    assert_eq!(told(&scene, &read, true).await, Heard::Allow);
+    let found = async |name: &str| {
+        let path = format!("/activity?session_id={name}");
+        let found = scene.gateway.api(&path).await;
+        let ids = activities(&found).iter();
+        let ids = ids.map(|one| one["session_id"].as_str().unwrap().to_owned());
+        ids.collect::<BTreeSet<_>>()
+    };
+    for name in [&*downstream.session, name] {
+        let ids = found(name).await;
+        let [id] = Vec::from_iter(ids).try_into().unwrap();
+        assert_ne!(id, name);
+        assert_eq!(found(&id).await, [id.clone()].into());
+        let [flow, same] = [name, &id].map(|name| format!("/sessions/{name}/flow"));
+        let flow = scene.gateway.api(&flow).await;
+        assert_eq!(flow["origins_total"], 1, "{flow}");
+        assert_eq!(flow, scene.gateway.api(&same).await);
+    }
+    let last = found(&downstream.session).await;
+    assert_eq!(downstream.end().await, 200);
+    assert_eq!(found(&downstream.session).await, last, "it has ended");
+    assert_eq!(found("0b9a7e12c3d44f5e8a6b1c2d3e4f5062").await, [].into());
+}
+
 #[tokio::test]
 async fn a_hook_is_told_live_and_its_session_shows_what_moved() {
     let scene = Scene::start(json!({})).await;
