@@ -73,6 +73,15 @@ async fn take(stream: TcpStream, kept: Arc<Mutex<Vec<(String, Value)>>>, refuses
     }
 }
 
+/// The samples of a family.
+async fn printed(gateway: &Gateway, name: &str) -> Vec<String> {
+    let owner = gateway.owner();
+    let reply = owner.send(Method::GET, "/metrics", headers(&[]), "").await;
+    let text = reply.text().await;
+    let lines = text.lines().filter(|line| line.starts_with(name));
+    lines.map(str::to_owned).collect()
+}
+
 async fn metrics(scene: &Scene) -> String {
     let owner = scene.gateway.owner();
     let reply = owner.send(Method::GET, "/metrics", headers(&[]), "").await;
@@ -126,6 +135,19 @@ async fn what_deploy_looks_at_is_counted() {
     for name in used {
         assert!(families.contains(name.as_str()), "{name} is not counted");
     }
+}
+
+/// Regression for #8: what was disabled on purpose or not needed yet raised an alarm.
+#[tokio::test]
+async fn only_what_is_missed_counts_as_down() {
+    let upstreams = json!({
+        "off": { "command": "true", "enabled": false },
+        "later": { "command": "true", "start": "lazy" },
+        "gone": { "command": "/nowhere/at/all" },
+    });
+    let gateway = Gateway::start(&json!({ "mcpServers": upstreams })).await;
+    let down = r#"mcpproxy_upstream_up{server="gone"} 0"#;
+    assert_eq!(printed(&gateway, "mcpproxy_upstream_up").await, [down]);
 }
 
 #[tokio::test]

@@ -40,8 +40,14 @@ pub(super) async fn metrics(AxumState(gateway): Shared) -> Response {
 /// Prints how the gateway itself is doing.
 fn own(gateway: &Gateway, text: &mut Text) {
     let name = "mcpproxy_upstream_up";
-    text.family(name, "gauge", "Whether an upstream answers.");
+    let help =
+        "Whether an upstream answers; one that is disabled or was not needed yet has no sample.";
+    text.family(name, "gauge", help);
     for (upstream, one) in gateway.fleet.all().iter() {
+        // Nobody misses it, so that a zero would be a false alarm.
+        if !one.settings().enabled || one.state() == State::Idle {
+            continue;
+        }
         let label = format!("server=\"{}\"", escaped(upstream.as_str()));
         let up = matches!(one.state(), State::Up { .. });
         text.sample(name, &label, u8::from(up));
