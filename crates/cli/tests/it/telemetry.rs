@@ -150,6 +150,18 @@ async fn only_what_is_missed_counts_as_down() {
     assert_eq!(printed(&gateway, "mcpproxy_upstream_up").await, [down]);
 }
 
+/// Regression for #8: the gateway counted itself among those who listen.
+#[tokio::test]
+async fn only_others_count_as_listeners() {
+    let gateway = Gateway::start(&json!({})).await;
+    let name = "mcpproxy_event_listeners";
+    assert_eq!(printed(&gateway, name).await, [format!("{name} 0")]);
+    let owner = gateway.owner();
+    let mut events = owner.send(Method::GET, "/events", headers(&[]), "").await;
+    assert_eq!(events.next_named().await.0, "status");
+    assert_eq!(printed(&gateway, name).await, [format!("{name} 1")]);
+}
+
 #[tokio::test]
 async fn calls_are_traced_as_parts_of_what_their_caller_does() {
     let taker = Taker::start().await;

@@ -41,7 +41,13 @@ impl Engine {
 
     /// Tells whether anybody watches here.
     pub fn is_watched(&self) -> bool {
-        self.events.listeners() > self.overheard.load(Ordering::Relaxed)
+        self.watchers() > 0
+    }
+
+    /// Counts those who watch here, beside what the gateway itself listens with.
+    pub fn watchers(&self) -> usize {
+        let own = self.overheard.load(Ordering::Relaxed);
+        self.events.listeners().saturating_sub(own)
     }
 
     /// Returns the sessions that are linked with one that lasts, by the ids that records have.

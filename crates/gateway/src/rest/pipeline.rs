@@ -72,8 +72,8 @@ fn own(gateway: &Gateway, text: &mut Text) {
         ),
         (
             "mcpproxy_event_listeners",
-            "Listeners to events.",
-            gateway.engine.events().listeners(),
+            "Listeners to `/events` here.",
+            gateway.engine.watchers(),
         ),
         (
             "mcpproxy_activity_log_failing",
