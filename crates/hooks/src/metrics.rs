@@ -114,7 +114,8 @@ impl Metrics {
             for (severity, count) in Severity::ALL.iter().zip(row) {
                 let (threat, severity) = (threat.name(), severity.name());
                 let labels = format!("threat_type=\"{threat}\",severity=\"{severity}\"");
-                text.some(name, &labels, count);
+                // Those that never came, too: the labels are few, and the first burst is seen.
+                text.sample(name, &labels, count.load(Ordering::Relaxed));
             }
         }
         text.finish()
@@ -224,10 +225,14 @@ mod tests {
             r#"security_hooks_errors_total{hook_id="a\"b",error_type="dropped"} 1"#,
             r#"security_hooks_errors_total{hook_id="a\"b",error_type="unreachable"} 0"#,
             r#"security_violations_total{threat_type="rug_pull",severity="high"} 1"#,
+            // Regression for #8: of a count that begins with one, no rate is seen.
+            r#"security_violations_total{threat_type="data_exfiltration",severity="critical"} 0"#,
         ] {
             assert!(text.lines().any(|one| one == line), "{line}\n{text}");
         }
         assert!(!text.contains("decision=\"deny\""));
+        let all = text.matches("\nsecurity_violations_total{").count();
+        assert_eq!(all, Threat::ALL.len() * Severity::ALL.len());
     }
 
     #[test]
