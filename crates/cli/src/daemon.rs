@@ -46,7 +46,6 @@ use self::receipts::Receipts;
 use crate::args::Global;
 use crate::exit::{bad_input, failed};
 use crate::logins::logins;
-use crate::output;
 
 pub(crate) use mcpproxy_front::SOCKET;
 
@@ -170,7 +169,7 @@ impl Daemon {
         }
         let control = Arc::new(control);
         for problem in control.problems() {
-            output::note(&format!("warning: {problem}"));
+            tracing::warn!("{problem}");
         }
         let parts = GatewayParts {
             active: active(&loaded).map_err(|fault| bad_input(fault.to_string(), None))?,

@@ -4,8 +4,10 @@
 use std::fmt;
 use std::io::{self, IsTerminal as _};
 
+use mcpproxy_core::Clock;
 use mcpproxy_gateway::settings::{LogFormat, LogSettings};
 use mcpproxy_text::decode::is_hidden;
+use serde_json::json;
 use tracing::Subscriber;
 use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::fmt::format::{DefaultFields, Writer};
@@ -16,6 +18,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer, reload};
 
 use crate::daemon::LogLevel;
+use crate::output;
 
 /// Sends log lines to standard error; what is returned lets a reload change which.
 pub(crate) fn start(settings: &LogSettings) -> LogLevel {
@@ -31,6 +34,20 @@ pub(crate) fn start(settings: &LogSettings) -> LogLevel {
             .init(),
     }
     level
+}
+
+/// Says what whoever started the program waits for, in the form of the log and at each of its
+/// levels.
+pub(crate) fn announce(format: LogFormat, clock: &dyn Clock, message: &str) {
+    match format {
+        LogFormat::Text => output::note(message),
+        LogFormat::Json => {
+            let fields = json!({ "message": message });
+            let at = clock.wall().rfc3339();
+            let line = json!({ "timestamp": at, "level": "INFO", "fields": fields });
+            output::note(&line.to_string());
+        }
+    }
 }
 
 /// Lines for people.

@@ -15,7 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::args::{Global, Serve};
 use crate::daemon::{ConfigFiles, Daemon, SOCKET, configuration, flags, reload_and_log};
 use crate::exit::{Exit, bad_input};
-use crate::{logging, output};
+use crate::logging;
 
 /// Runs the gateway.
 pub(crate) fn run(global: &Global, serve: &Serve) -> Result<Exit> {
@@ -68,10 +68,12 @@ async fn run_async(global: &Global, args: &Serve) -> Result<Exit> {
     let address = listening.address;
     let listening = with_pages(listening, &daemon.gateway);
     let scheme = settings.scheme();
-    output::note(&format!("mcpproxy listens on {scheme}://{address}/mcp"));
+    let clock = &daemon.gateway.clock;
+    let announce = |what: &str| logging::announce(settings.log.format, &**clock, what);
+    announce(&format!("mcpproxy listens on {scheme}://{address}/mcp"));
     if daemon.key == Created::New {
         let file = settings.data_dir.join("api_key");
-        output::note(&format!("an API key was made in {}", file.display()));
+        announce(&format!("an API key was made in {}", file.display()));
     }
     tokio::spawn(Daemon::watch(
         Arc::clone(&daemon.files),

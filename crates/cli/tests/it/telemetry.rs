@@ -162,6 +162,22 @@ async fn only_others_count_as_listeners() {
     assert_eq!(printed(&gateway, name).await, [format!("{name} 1")]);
 }
 
+/// Regression for #8: whoever reads the log as JSON stumbled over its first lines.
+#[tokio::test]
+async fn a_log_in_json_has_no_other_lines() {
+    let log = json!({ "format": "json", "level": "error" });
+    let gateway = Gateway::start(&json!({ "log": log })).await;
+    let made = gateway.until_logged("an API key was made in").await;
+    for line in gateway.log().lines().chain([&*made]) {
+        let line: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
+        assert!(
+            line["timestamp"].is_string() && line["level"] == "INFO",
+            "{line}"
+        );
+        assert!(line["fields"]["message"].is_string(), "{line}");
+    }
+}
+
 #[tokio::test]
 async fn calls_are_traced_as_parts_of_what_their_caller_does() {
     let taker = Taker::start().await;

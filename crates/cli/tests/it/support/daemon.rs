@@ -276,9 +276,11 @@ async fn keep(stderr: ChildStderr, log: watch::Sender<Vec<String>>) {
 async fn listening(mut log: watch::Receiver<Vec<String>>) -> Option<String> {
     loop {
         let found = log.borrow_and_update().iter().find_map(|line| {
-            let rest = line.strip_prefix("mcpproxy listens on ")?;
+            // In JSON it stands within the line.
+            let (_, rest) = line.split_once("mcpproxy listens on ")?;
             let (_, rest) = rest.split_once("://")?;
-            Some(rest.strip_suffix("/mcp")?.to_owned())
+            let (address, _) = rest.split_once("/mcp")?;
+            Some(address.to_owned())
         });
         if found.is_some() {
             return found;
