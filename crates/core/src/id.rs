@@ -46,6 +46,16 @@ impl CallId {
         Self((u128::from(millis & 0xFFFF_FFFF_FFFF) << 80) | random)
     }
 
+    /// Builds the id of something that was heard and not put on record.
+    pub fn unrecorded(millis: u64) -> Self {
+        Self::new(millis, 0)
+    }
+
+    /// Tells whether a record can have this id.
+    pub fn is_recorded(self) -> bool {
+        self != Self::unrecorded(self.millis())
+    }
+
     /// Reads an id as it is printed; small letters pass.
     pub fn parse(text: &str) -> Option<Self> {
         if text.len() != 26 {

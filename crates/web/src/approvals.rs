@@ -127,11 +127,11 @@ fn about(one: &Value, now: Wall) -> Markup {
 
 fn leaves(evidence: &Value) -> Markup {
     let origin = evidence.part("origin");
-    let (label, call) = (evidence.part("label").text("kind"), origin.text("call"));
+    let label = evidence.part("label").text("kind");
     html! {
         (evidence.count("shared")) " characters read from "
         (pieces::tool(origin.text("upstream"), origin.text("tool")))
-        @if !call.is_empty() { " (" a href={ "/ui/activity/" (encoded(call)) } { "the read" } ")" }
+        @if let Some(read) = pieces::read(origin) { " (" (read) ")" }
         ", in " code { (whole(evidence.text("place"))) }
         ", recognized by " (whole(evidence.text("evidence")))
         @if !label.is_empty() { ": " strong { (whole(label)) } }

@@ -2,7 +2,7 @@
 //! word.
 
 use maud::{Markup, PreEscaped, html};
-use mcpproxy_core::Wall;
+use mcpproxy_core::{CallId, Wall};
 use serde_json::Value;
 
 use crate::error::Error;
@@ -126,6 +126,13 @@ pub(crate) fn tool(server: &str, tool: &str) -> Markup {
     html! { span.name {
         (short(server)) @if !server.is_empty() && !tool.is_empty() { span.quiet { ":" } } (short(tool))
     } }
+}
+
+/// A link to the record of a read; nothing where it has none, as what an upstream said unasked.
+pub(crate) fn read(origin: &Value) -> Option<Markup> {
+    let call = CallId::parse(origin.text("call"))?;
+    let link = html! { a href={ "/ui/activity/" (call.to_string()) } { "the read" } };
+    call.is_recorded().then_some(link)
 }
 
 /// Names with what stands for them, as a list of definitions.

@@ -136,8 +136,7 @@ fn evidence(evidence: &Value) -> Markup {
         dl.facts.small {
             div { dt { "Read from" } dd {
                 (pieces::tool(origin.text("upstream"), origin.text("tool")))
-                @let call = origin.text("call");
-                @if !call.is_empty() { " " a href={ "/ui/activity/" (encoded(call)) } { "the read" } }
+                @if let Some(read) = pieces::read(origin) { " " (read) }
             } }
             div { dt { "Likeness" } dd { (shown("evidence")) } }
             div { dt { "Weight" } dd { (shown("weight")) } }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::extract::Request;
 use http::StatusCode;
 use http::header::{LOCATION, ORIGIN, SET_COOKIE};
-use mcpproxy_core::Principal;
+use mcpproxy_core::{CallId, Principal};
 use serde_json::{Value, json};
 
 use self::hostile::{HOSTILE, hostile};
@@ -185,6 +185,32 @@ async fn what_the_interface_refuses_is_said_and_does_not_take_the_page_down() {
     let page = stage.get("/ui/activity/01", &cookie).await;
     assert_eq!(page.status, StatusCode::NOT_FOUND);
     assert!(page.text.contains("<nav"), "{}", page.text);
+}
+
+/// Regression for #8: what an upstream said unasked has no record, and its link led nowhere.
+#[tokio::test]
+async fn a_read_is_linked_where_it_has_a_record() {
+    let kept = CallId::new(1, 1).to_string();
+    for (call, linked) in [
+        (kept.clone(), true),
+        (CallId::unrecorded(1).to_string(), false),
+        (String::new(), false),
+    ] {
+        let found = json!([{ "evidence": { "origin": { "upstream": "a", "call": call } } }]);
+        let stage = Stage::new(move |path| match path {
+            "/api/v1/activity/01" => json!({ "id": "01", "findings": found }),
+            "/api/v1/approvals" => json!({ "approvals": [{ "id": "7", "findings": found }] }),
+            other => hostile(other),
+        });
+        let cookie = stage.login().await;
+        for path in ["/ui/activity/01", "/ui/approvals"] {
+            let page = stage.get(path, &cookie).await;
+            let link = page.text.contains("the read</a>");
+            assert_eq!(link, linked, "{path} {call}: {}", page.text);
+            let leads = page.text.contains(&format!("/ui/activity/{kept}\""));
+            assert_eq!(leads, linked, "{path} {call}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -160,8 +160,8 @@ impl Engine {
         };
         let at = self.clock.wall();
         let origin = DataOrigin {
-            // It belongs to no call, and no record has this id.
-            call: CallId::new(at.0, 0),
+            // It belongs to no call.
+            call: CallId::unrecorded(at.0),
             side: self.side(&tool, settings),
             upstream: tool.upstream,
             tool: tool.tool,
