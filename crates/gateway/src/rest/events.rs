@@ -8,16 +8,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State as AxumState;
-use axum::response::sse::{Event as Sent, KeepAlive, Sse};
+use axum::response::sse::{Event as Sent, Sse};
 use axum::response::{IntoResponse as _, Response};
-use futures_util::stream::poll_fn;
+use futures_util::stream::unfold;
 use http::{HeaderMap, HeaderName, StatusCode};
-use mcpproxy_core::{Principal, Wall};
+use mcpproxy_core::{Clock, Principal, Wall};
 use mcpproxy_engine::Event;
 use mcpproxy_engine::events::{Listening, Numbered};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, mpsc};
+use tokio::time::timeout;
 
 use super::taken::Asked;
 use super::{Shared, Who, failed};
@@ -98,20 +99,21 @@ pub(super) async fn listen(
     let listening = gateway.engine.events().listen(last, gateway.clock.wall().0);
     gateway.watchers.came.notify_one();
     let (sender, receiver) = mpsc::channel(WAITING);
+    let clock = Arc::clone(&gateway.clock);
     tokio::spawn(tell(gateway, who.0, listening, filter, sender));
-    channel(receiver)
+    channel(receiver, clock)
 }
 
 /// The answer that carries events as they come, and a ping while none does.
-fn channel(mut receiver: mpsc::Receiver<Sent>) -> Response {
-    let ping = Sent::default().event("ping").data("{}");
-    let stream = poll_fn(move |context| {
-        let event = receiver.poll_recv(context);
-        event.map(|event| event.map(Ok::<_, Infallible>))
+fn channel(receiver: mpsc::Receiver<Sent>, clock: Arc<dyn Clock>) -> Response {
+    let stream = unfold((receiver, clock), async |(mut receiver, clock)| {
+        let event = match timeout(PING, receiver.recv()).await {
+            Ok(event) => event?,
+            Err(_quiet) => fill(Sent::default(), "ping", &json!({}), clock.wall()),
+        };
+        Some((Ok::<_, Infallible>(event), (receiver, clock)))
     });
-    Sse::new(stream)
-        .keep_alive(KeepAlive::new().interval(PING).event(ping))
-        .into_response()
+    Sse::new(stream).into_response()
 }
 
 fn number(last: &str) -> Option<(u64, u64)> {
@@ -193,6 +195,7 @@ fn fill(event: Sent, name: &str, payload: &Value, at: Wall) -> Sent {
 #[cfg(test)]
 mod tests {
     use futures_util::StreamExt as _;
+    use mcpproxy_testkit::FixedClock;
 
     use super::*;
 
@@ -220,11 +223,17 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_quiet_channel_pings_every_thirty_seconds() {
         let (sender, receiver) = mpsc::channel(WAITING);
-        let mut body = channel(receiver).into_body().into_data_stream();
+        let clock = Arc::new(FixedClock::default());
+        let channel = channel(receiver, Arc::clone(&clock) as _);
+        let mut body = channel.into_body().into_data_stream();
         let begun = tokio::time::Instant::now();
         for times in 1..=3 {
             let piece = body.next().await.unwrap().unwrap();
-            assert_eq!(piece, "event: ping\ndata: {}\n\n");
+            // Regression for #8: it has what every event has.
+            let at = clock.wall().rfc3339();
+            let data = format!(r#"{{"payload":{{}},"timestamp":"{at}"}}"#);
+            assert_eq!(piece, format!("event: ping\ndata: {data}\n\n"));
+            clock.advance(Duration::from_secs(30));
             assert_eq!(begun.elapsed(), times * Duration::from_secs(30));
         }
         drop(sender);
