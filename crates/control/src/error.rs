@@ -47,6 +47,8 @@ pub enum Error {
         path: PathBuf,
         /// Who owns it.
         owner: u32,
+        /// Whether root looks at what another user, as that of a service, keeps for itself.
+        seen_by_root: bool,
     },
     /// Something else stands where a file or a folder should.
     #[error("`{}` is not a {expected}", path.display())]
@@ -237,6 +239,12 @@ impl Error {
                 path.display()
             ),
             Self::Writable { path, .. } => format!("run `chmod 700 {}`", path.display()),
+            // Root could take it away from a service that needs it.
+            Self::Foreign {
+                owner,
+                seen_by_root: true,
+                ..
+            } => format!("run it as that user, with `sudo -u '#{owner}'` before the command"),
             Self::Foreign { path, .. } => format!(
                 "run as its owner, run `chown -h` on `{}`, or choose another data folder",
                 path.display()

@@ -18,7 +18,7 @@ const ROOT: u32 = 0;
 /// Makes the data folder where there is none, and refuses one that others could put files into.
 pub fn prepare_data_dir(path: &Path) -> Result<(), Error> {
     match fs::symlink_metadata(path) {
-        Ok(found) if found.is_symlink() => check_owner(path, found.uid(), me())?,
+        Ok(found) if found.is_symlink() => check_link(path, found.uid(), me())?,
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let made = DirBuilder::new().recursive(true).mode(PRIVATE).create(path);
@@ -54,6 +54,16 @@ fn me() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
+/// Refuses a link of somebody else, who could lead it elsewhere. That is no service's folder, so that
+/// root is not sent to its owner.
+fn check_link(path: &Path, owner: u32, me: u32) -> Result<(), Error> {
+    check_owner(path, owner, me).map_err(|_foreign| Error::Foreign {
+        path: path.to_owned(),
+        owner,
+        seen_by_root: false,
+    })
+}
+
 fn check_owner(path: &Path, owner: u32, me: u32) -> Result<(), Error> {
     if owner == me || owner == ROOT {
         Ok(())
@@ -61,6 +71,7 @@ fn check_owner(path: &Path, owner: u32, me: u32) -> Result<(), Error> {
         Err(Error::Foreign {
             path: path.to_owned(),
             owner,
+            seen_by_root: me == ROOT,
         })
     }
 }
@@ -209,7 +220,7 @@ mod tests {
         std::os::unix::fs::lchown(&link, Some(1), Some(1)).unwrap();
         let error = prepare_data_dir(&link).unwrap_err();
         assert!(
-            matches!(&error, Error::Foreign { path, owner: 1 } if *path == link),
+            matches!(&error, Error::Foreign { path, owner: 1, .. } if *path == link),
             "{error}"
         );
         assert!(error.remedy().unwrap().contains("chown -h"));

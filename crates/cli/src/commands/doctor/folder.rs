@@ -4,7 +4,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use mcpproxy_control::prepare_data_dir;
+use mcpproxy_control::{Error, prepare_data_dir};
 
 use super::check::Check;
 use crate::daemon::SOCKET;
@@ -23,10 +23,7 @@ pub(super) fn checks(folder: &Path) -> Vec<Check> {
     }
     // It is there, so that nothing is made here, only looked at.
     if let Err(fault) = prepare_data_dir(folder) {
-        let hint = fault
-            .remedy()
-            .unwrap_or_else(|| "choose another with `--data-dir`".to_owned());
-        return vec![Check::fail(AREA, fault.to_string(), &hint)];
+        return vec![refused(&fault)];
     }
     let mode = fs::metadata(folder).map_or(0, |found| mode(&found));
     let whole = if mode & OTHERS == 0 {
@@ -38,6 +35,19 @@ pub(super) fn checks(folder: &Path) -> Vec<Check> {
     let files = PRIVATE.into_iter().chain([SOCKET]);
     let files = files.filter_map(|file| private(&folder.join(file)));
     std::iter::once(whole).chain(files).collect()
+}
+
+/// Says why a folder cannot be used.
+fn refused(fault: &Error) -> Check {
+    let hint = fault.remedy();
+    let hint = hint.unwrap_or_else(|| "choose another with `--data-dir`".to_owned());
+    match fault {
+        // Nothing is wrong with the folder of a service; only root is not who uses it.
+        Error::Foreign {
+            seen_by_root: true, ..
+        } => Check::warn(AREA, fault.to_string(), &hint),
+        _ => Check::fail(AREA, fault.to_string(), &hint),
+    }
 }
 
 fn private(path: &Path) -> Option<Check> {
@@ -86,5 +96,24 @@ mod tests {
         check(&[Status::Ok, Status::Fail]);
         chmod(&folder.join("api_key"), 0o600);
         check(&[Status::Ok, Status::Ok]);
+    }
+
+    /// Regression for #8: root was told to take the folder away from the service.
+    #[test]
+    fn root_is_sent_to_the_user_whose_folder_it_is() {
+        let check = |seen_by_root, expect: Status, hint: &str| {
+            let (path, owner) = ("/var/lib/mcpproxy".into(), 990);
+            let told = refused(&Error::Foreign {
+                path,
+                owner,
+                seen_by_root,
+            });
+            let said = told.hint.unwrap();
+            assert_eq!(told.status, expect);
+            assert!(said.contains(hint), "{said}");
+            assert_eq!(said.contains("chown"), !seen_by_root, "{said}");
+        };
+        check(true, Status::Warn, "`sudo -u '#990'`");
+        check(false, Status::Fail, "run as its owner");
     }
 }
