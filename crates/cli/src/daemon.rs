@@ -471,6 +471,16 @@ fn change_fault(fault: &mcpproxy_config::Error, name: &str) -> ChangeFault {
     match fault {
         Error::Exists { .. } => ChangeFault::Exists { name },
         Error::Absent { .. } => ChangeFault::Unknown { name },
+        Error::Write { source, .. } => {
+            use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+            let kept = matches!(source.kind(), ReadOnlyFilesystem | PermissionDenied);
+            let hint =
+                "the configuration is read-only here: change it where it is kept, and reload";
+            ChangeFault::Failed {
+                reason: format!("{fault}: {source}"),
+                hint: kept.then(|| hint.to_owned()),
+            }
+        }
         other => ChangeFault::Invalid {
             reason: other.to_string(),
             hint: None,
@@ -634,4 +644,30 @@ fn compare(before: &Active, after: &Loaded) -> ReloadReport {
         }
     }
     report
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    /// Regression for #8: every shipped deployment has a read-only configuration, and nobody was told.
+    #[test]
+    fn what_cannot_be_written_is_told_with_the_cause_and_a_remedy() {
+        let check = |kind: io::ErrorKind, expect: bool| {
+            let source = io::Error::from(kind);
+            let cause = source.to_string();
+            let path = "/etc/mcpproxy/mcpproxy.yaml.bak".into();
+            let fault = mcpproxy_config::Error::Write { path, source };
+            let ChangeFault::Failed { reason, hint } = change_fault(&fault, "") else {
+                panic!("it is not the caller's fault");
+            };
+            assert!(reason.contains("mcpproxy.yaml.bak") && reason.ends_with(&cause));
+            assert_eq!(hint.is_some_and(|hint| hint.contains("reload")), expect);
+        };
+        check(io::ErrorKind::ReadOnlyFilesystem, true);
+        check(io::ErrorKind::PermissionDenied, true);
+        check(io::ErrorKind::StorageFull, false);
+    }
 }

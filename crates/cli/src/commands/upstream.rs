@@ -121,7 +121,7 @@ fn change(global: &Global, name: &str, change: &Change) -> Result<()> {
         if fault.is::<Failed>() {
             return fault;
         }
-        bad_input(fault.to_string(), None)
+        bad_input(format!("{fault:#}"), None)
     })?;
     output::note(&format!("changed {}", file.display()));
     Ok(())
