@@ -259,6 +259,11 @@ pub trait ActivitySink: Send + Sync + fmt::Debug {
         None
     }
 
+    /// Says why old records are not dropped that should be, while they are not.
+    fn doubt(&self) -> Option<String> {
+        None
+    }
+
     /// Returns how many records wait to be written.
     fn waiting(&self) -> usize {
         0

@@ -24,7 +24,10 @@ pub enum Signed {
 }
 
 /// Judges signatures of statements.
-pub trait StatementCheck: fmt::Debug {
+pub trait StatementCheck: Send + Sync + fmt::Debug {
     /// Tells what is to be thought of a signature.
     fn check(&self, key: &[u8], statement: &[u8], signature: &[u8]) -> Signed;
+
+    /// Tells whether somebody vouches for a key.
+    fn vouches(&self, key: &[u8]) -> bool;
 }

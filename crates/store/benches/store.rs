@@ -119,6 +119,7 @@ impl Place {
         let options = Options {
             retention: Retention::ALL,
             signer: Arc::new(WordSigner("bench")),
+            trust: Arc::new(WordSigner("bench")),
             clock: Arc::new(SystemClock::start()),
             reminder: None,
         };

@@ -165,7 +165,8 @@ impl Block {
 
     /// Returns the places of its records: from the first until before the second.
     pub(crate) fn places(number: i64) -> [i64; 2] {
-        [number * SIZE, (number + 1) * SIZE]
+        let first = number.saturating_mul(SIZE);
+        [first, first.saturating_add(SIZE)]
     }
 
     /// Returns the span of time that it covers; nothing where it has no records.

@@ -1,10 +1,14 @@
 //! How far a chain has got, or what was dropped of it, as a statement that is signed.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use mcpproxy_core::{Id128, Signed, StatementCheck, StatementSigner, Wall};
 
 use crate::chain::{Chain, Genesis, Hash};
+
+/// Bytes of a key.
+const KEY: usize = 32;
 
 /// What a statement says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +19,9 @@ pub(crate) enum State {
     Pruned,
 }
 
+/// Public keys.
+pub(crate) type Keys = BTreeSet<[u8; 32]>;
+
 /// A signed statement about a chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
@@ -24,6 +31,7 @@ pub(crate) struct Checkpoint {
     pub(crate) number: i64,
     pub(crate) hash: Vec<u8>,
     pub(crate) at: i64,
+    /// The key that made the signature, and after it the others that the statement rests on.
     pub(crate) key: Vec<u8>,
     pub(crate) signature: Vec<u8>,
 }
@@ -57,18 +65,41 @@ impl Head {
 impl Checkpoint {
     /// Signs a statement.
     pub(crate) fn sign(signer: &dyn StatementSigner, head: &Head, state: State, at: Wall) -> Self {
+        Self::resting(signer, head, (state, at), &Keys::new())
+    }
+
+    /// Signs a statement that rests on what some keys have signed. It names those of others, so that it
+    /// does not vouch for what they did.
+    pub(crate) fn resting(
+        signer: &dyn StatementSigner,
+        head: &Head,
+        (state, at): (State, Wall),
+        keys: &Keys,
+    ) -> Self {
         let at = i64::try_from(at.0).unwrap_or(i64::MAX);
+        let own = signer.key();
+        let others = keys.iter().filter(|key| **key != own);
+        let key: Vec<u8> = std::iter::once(&own)
+            .chain(others)
+            .flatten()
+            .copied()
+            .collect();
         let said = (state, head.number, &head.hash[..], at);
-        let text = statement(&head.name, head.begins, said);
+        let text = statement(&head.name, head.begins, said, others_of(&key));
         Self {
             writer: head.writer,
             state,
             number: head.number,
             hash: head.hash.to_vec(),
             at,
-            key: signer.key().to_vec(),
+            key,
             signature: signer.sign(text.as_bytes()).to_vec(),
         }
+    }
+
+    /// Returns the keys that it rests on, that of whoever signed first.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = [u8; 32]> {
+        self.key.as_chunks().0.iter().copied()
     }
 
     /// Judges the signature.
@@ -89,12 +120,22 @@ pub(crate) fn judged(
     trust: &dyn StatementCheck,
     (key, signature): (&[u8], &[u8]),
 ) -> Signed {
-    let text = statement(name, begins, said);
+    let text = statement(name, begins, said, others_of(key));
+    let key = key.get(..KEY).unwrap_or(key);
     trust.check(key, text.as_bytes(), signature)
 }
 
-/// What is signed: of whom, from where on, and how far it has got.
-fn statement(name: &[u8; 16], begins: Option<Hash>, (state, number, hash, at): Said<'_>) -> String {
+fn others_of(key: &[u8]) -> &[u8] {
+    key.get(KEY..).unwrap_or_default()
+}
+
+/// What is signed: of whom, from where on, how far it has got, and on which other keys that rests.
+fn statement(
+    name: &[u8; 16],
+    begins: Option<Hash>,
+    (state, number, hash, at): Said<'_>,
+    others: &[u8],
+) -> String {
     let writer = Id128::from_bytes(*name);
     let state = match state {
         State::Kept => "kept",
@@ -103,8 +144,11 @@ fn statement(name: &[u8; 16], begins: Option<Hash>, (state, number, hash, at): S
     let at = Wall(u64::try_from(at).unwrap_or(0)).rfc3339();
     let hash = hex(hash);
     let begins = begins.map_or(String::new(), |hash| format!("begins: {}\n", hex(&hash)));
+    let others = others.chunks(KEY);
+    let others = others.flat_map(|key| ["rests on: ".to_owned(), hex(key), "\n".to_owned()]);
+    let others: String = others.collect();
     format!(
-        "mcpproxy activity log\nwriter: {writer}\n{begins}number: {number}\nhash: {hash}\nstate: {state}\nat: {at}\n"
+        "mcpproxy activity log\nwriter: {writer}\n{begins}number: {number}\nhash: {hash}\nstate: {state}\nat: {at}\n{others}"
     )
 }
 

@@ -11,6 +11,7 @@ use crate::block::Block;
 use crate::chain::{self, Genesis, Link, Redacted};
 use crate::checkpoint::{Checkpoint, Head};
 use crate::columns::Columns;
+use crate::proof::Statements;
 use crate::redaction::{Bare, Redacting};
 use crate::shown::{self, Words};
 
@@ -98,6 +99,7 @@ impl Row<'_> {
             at: columns.at,
             chain: self.bare(),
             salts,
+            bytes: columns.words.as_ref().map_or(0, |words| words.len()),
         })
     }
 }
@@ -111,6 +113,8 @@ pub(crate) struct Redaction {
     pub(crate) chain: Option<(i64, Bare)>,
     /// Nothing for a record without a chain, whose words are in `rest`.
     pub(crate) salts: Vec<u8>,
+    /// How long the words are.
+    pub(crate) bytes: usize,
 }
 
 /// Words that are dropped together, and what is signed about it.
@@ -153,6 +157,8 @@ pub(crate) struct Prune {
     pub(crate) left: Option<Block>,
     /// What remains of the chains.
     pub(crate) checkpoints: Vec<Checkpoint>,
+    /// How many they are, up to when, and why they go.
+    pub(crate) told: String,
 }
 
 /// Records that were lost, and why.
@@ -250,15 +256,38 @@ pub(crate) trait House: Send + 'static {
     /// Reads a block from a place on; nothing where it has no records there.
     fn block(&mut self, number: i64, from: i64) -> Result<Option<Block>, Fault>;
 
-    /// Returns how many bytes are in use.
+    /// Returns how many bytes are in use, as the database has it: nothing vouches for that.
     fn used(&mut self) -> Result<u64, Fault>;
 
     /// Returns the first place at or after `from` whose record is not older than `limit`, or the
-    /// one after the last that was looked at.
+    /// one after the last that was looked at. Nothing vouches for that either.
     fn older(&mut self, from: i64, limit: Wall) -> Result<i64, Fault>;
 
     /// Looks for records from a place on that say something in words and are older than `limit`.
     fn due(&mut self, from: i64, limit: Wall) -> Result<Due, Fault>;
+
+    /// Keeps to one state of the database until it is let go. After a fault the connection is given up.
+    fn hold(&mut self) -> Result<(), Fault>;
+
+    /// Lets the state go.
+    fn release(&mut self) -> Result<(), Fault>;
+
+    /// Returns everybody who wrote, and all that is signed of them.
+    fn statements(&mut self) -> Result<Statements, Fault>;
+
+    /// Hands over the records of a span in the order of their places, until it is told to stop.
+    fn rows(
+        &mut self,
+        from: i64,
+        until: i64,
+        each: &mut dyn FnMut(i64, &Row<'_>) -> bool,
+    ) -> Result<(), Fault>;
+
+    /// Returns the first place at or after another that is taken.
+    fn next(&mut self, place: i64) -> Result<Option<i64>, Fault>;
+
+    /// Returns how many bytes the database may take for records of so many.
+    fn at_most(&self, bytes: u64) -> u64;
 
     /// Returns where the chains have got to whose records are in a span.
     fn heads(&mut self, from: i64, until: i64) -> Result<Vec<Head>, Fault>;

@@ -1,4 +1,4 @@
-//! Whether records are being lost, and how many were.
+//! Whether records are being lost, how many were, and whether old ones cannot be dropped.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -10,6 +10,7 @@ pub(crate) struct Health {
     broken: AtomicBool,
     why: Mutex<Option<String>>,
     lost: AtomicU64,
+    doubt: Mutex<Option<String>>,
 }
 
 impl Health {
@@ -30,6 +31,25 @@ impl Health {
     /// Returns how many records were lost since all was well.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Notes why old records are not dropped; tells whether that is news.
+    pub(crate) fn doubt(&self, why: &str) -> bool {
+        let mut doubt = self.doubt.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_news = doubt.as_deref() != Some(why);
+        *doubt = Some(why.to_owned());
+        is_news
+    }
+
+    /// Notes that they are, or need not be.
+    pub(crate) fn trust(&self) {
+        *self.doubt.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Says why old records are not dropped, while they are not.
+    pub(crate) fn doubted(&self) -> Option<String> {
+        let doubt = self.doubt.lock().unwrap_or_else(PoisonError::into_inner);
+        doubt.clone()
     }
 
     /// Says why records are being lost, while they are.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use crate::block::{Bits, Block, CALLS, SIZE, is_bitmap};
 use crate::chain::Redacted;
+use crate::columns::signed;
 use crate::database::{Database, Fault, House as _, Log as _, Row};
 use crate::digest;
 
@@ -25,6 +26,8 @@ pub(crate) type Misfiled = (i64, &'static str);
 pub(crate) struct Kept {
     /// The span of time.
     pub(crate) span: (i64, i64),
+    /// What its records take, where that is kept.
+    pub(crate) bytes: Option<i64>,
     /// Bitmaps by field and value; digests stand under no value.
     pub(crate) found: BTreeMap<(i64, String), Vec<u8>>,
 }
@@ -107,6 +110,7 @@ impl Comparison {
         };
         let cut = Cut::new(number, first, &begun.bare);
         let fits = cut.fits_span(&begun.made, kept.span)
+            && cut.fits_bytes(&begun.made, kept.bytes)
             && cut.fits_digests(&begun.made, &kept)
             && cut.fits_bitmaps(&begun.made, kept, self.key);
         (!fits).then_some((number, CHANGED))
@@ -135,7 +139,8 @@ struct Cut {
     left: Bits,
     /// Those of them that have their words.
     whole: Bits,
-    is_first: bool,
+    /// Some were.
+    is_short: bool,
 }
 
 impl Cut {
@@ -152,7 +157,8 @@ impl Cut {
         Self {
             left,
             whole,
-            is_first: first >= begin,
+            // Places are counted from one.
+            is_short: first > begin.max(1),
         }
     }
 
@@ -160,8 +166,15 @@ impl Cut {
     fn fits_span(&self, made: &Block, (first_at, last_at): (i64, i64)) -> bool {
         made.span().is_none_or(|(first, last)| {
             let within = first_at <= first && last <= last_at;
-            within && (self.is_first || (first_at, last_at) == (first, last))
+            within && (self.is_short || (first_at, last_at) == (first, last))
         })
+    }
+
+    /// Records that were dropped, or lost their words since, took more.
+    fn fits_bytes(&self, made: &Block, kept: Option<i64>) -> bool {
+        let made = signed(made.bytes());
+        let is_whole = !self.is_short && self.whole == self.left;
+        kept.is_none_or(|kept| kept == made || (kept > made && !is_whole))
     }
 
     fn fits_digests(&self, made: &Block, kept: &Kept) -> bool {

@@ -58,6 +58,8 @@ pub(crate) struct Queue {
 struct State {
     entries: Vec<Entry>,
     chores: VecDeque<Chore>,
+    /// The writer does one at the moment.
+    busy: bool,
     /// Somebody waits for an entry to be durable.
     urgent: bool,
     closed: bool,
@@ -107,7 +109,8 @@ impl Queue {
 
     /// Returns how many chores are not done.
     pub(crate) fn chores(&self) -> usize {
-        self.state().chores.len()
+        let state = self.state();
+        state.chores.len() + usize::from(state.busy)
     }
 
     /// Lets the writer end once everything is written; nothing more is taken.
@@ -118,6 +121,7 @@ impl Queue {
 
     /// Waits for something to do; returns nothing at the end.
     pub(crate) fn take(&self) -> Option<Batch> {
+        self.state().busy = false;
         let nothing = |state: &mut State| {
             state.entries.is_empty() && state.chores.is_empty() && !state.closed
         };
@@ -137,9 +141,11 @@ impl Queue {
             return None;
         }
         state.urgent = false;
+        let chore = state.chores.pop_front();
+        state.busy = chore.is_some();
         Some(Batch {
             entries: std::mem::take(&mut state.entries),
-            chore: state.chores.pop_front(),
+            chore,
         })
     }
 

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 
-use mcpproxy_core::{ActivitySink, Clock, Durability, Later, Record, SinkFault, StatementSigner};
+use mcpproxy_core::{
+    ActivitySink, Clock, Durability, Later, Record, SinkFault, StatementCheck, StatementSigner,
+};
 use tokio::sync::oneshot;
 
 use crate::Error;
@@ -24,6 +26,8 @@ pub struct Options {
     pub retention: Retention,
     /// Who signs how far the log has got.
     pub signer: Arc<dyn StatementSigner>,
+    /// Who judges what was signed before, when records are dropped.
+    pub trust: Arc<dyn StatementCheck>,
     /// What tells how old records are.
     pub clock: Arc<dyn Clock>,
     /// A file apart from the log that says how far it had got, so that a log which lacks its last run is
@@ -62,6 +66,7 @@ impl Sink {
         let Options {
             retention,
             signer,
+            trust,
             clock,
             reminder,
         } = options;
@@ -76,6 +81,8 @@ impl Sink {
             queue: Arc::clone(&queue),
             retention: Arc::clone(&retention),
             signer: Arc::clone(&signer),
+            trust,
+            health: Arc::clone(&health),
             clock: Arc::clone(&clock),
             marks: Marks::default(),
         };
@@ -140,6 +147,10 @@ impl ActivitySink for Sink {
 
     fn problem(&self) -> Option<String> {
         self.health.problem()
+    }
+
+    fn doubt(&self) -> Option<String> {
+        self.health.doubted()
     }
 
     fn waiting(&self) -> usize {

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
-use mcpproxy_core::{Clock, StatementSigner, Wall};
+use mcpproxy_core::{Clock, StatementCheck, StatementSigner};
 
 use crate::block::{self, Block};
-use crate::checkpoint::{Checkpoint, State};
-use crate::database::{Database, Due, Fault, House, Moved, Prune, Redact};
+use crate::database::{Database, Due, Fault, House, Moved, Redact};
+use crate::health::Health;
+use crate::pruning::{self, Pruning, Rules, Step};
 use crate::queue::{Chore, Queue};
 use crate::redaction::Redacting;
 use crate::retention::InForce;
@@ -23,8 +24,6 @@ const MOST_CHORES: usize = 64;
 const SOON: Duration = Duration::from_millis(20);
 /// How often is looked for what grew old, and the chain signed, without being rung.
 const OFTEN: Duration = Duration::from_mins(1);
-/// Blocks at the end of the log that are never dropped for their size.
-const KEPT: i64 = 2;
 
 /// What there may be to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +53,8 @@ pub(crate) struct Upkeep<D: Database> {
     pub(crate) queue: Arc<Queue>,
     pub(crate) retention: Arc<InForce>,
     pub(crate) signer: Arc<dyn StatementSigner>,
+    pub(crate) trust: Arc<dyn StatementCheck>,
+    pub(crate) health: Arc<Health>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) marks: Marks,
 }
@@ -67,6 +68,7 @@ pub(crate) struct Marks {
     oldest: i64,
     /// The first place whose words were not looked at.
     redacted: i64,
+    pruning: Pruning,
     /// More is to be done once the writer has done what it was asked.
     is_behind: bool,
 }
@@ -103,7 +105,7 @@ impl<D: Database> Upkeep<D> {
         let (first, last) = house.ends()?;
         if first <= last {
             self.seal(house, first / block::SIZE, last / block::SIZE)?;
-            self.prune(house, first, last)?;
+            self.prune(house, first)?;
             self.redact(house, first)?;
         }
         if news.pages && house.settle()? == Moved::TooLittle {
@@ -122,66 +124,49 @@ impl<D: Database> Upkeep<D> {
             if let Some(block) = house.block(number, i64::MIN)? {
                 self.queue.ask(Chore::Seal(block));
             }
-            number += 1;
+            let [_, end] = Block::places(number);
+            // Nothing need stand in the blocks between.
+            number = house.next(end)?.map_or(open, |place| place / block::SIZE);
         }
         self.marks.next = Some(number);
         Ok(())
     }
 
     fn has_room(&mut self) -> bool {
-        self.marks.is_behind = self.queue.chores() >= MOST_CHORES;
-        !self.marks.is_behind
+        let is_full = self.queue.chores() >= MOST_CHORES;
+        self.marks.is_behind |= is_full;
+        !is_full
     }
 
     /// Drops what is too old, too many or too large.
-    fn prune(&mut self, house: &mut D::House, first: i64, last: i64) -> Result<(), Fault> {
-        let retention = self.retention.get();
-        let mut until = too_large(house, retention.max_bytes, first, last)?;
-        if let Some(most) = retention.max_records {
-            let most = i64::try_from(most).unwrap_or(i64::MAX);
-            until = until.max((last + 1).saturating_sub(most));
-        }
+    fn prune(&mut self, house: &mut D::House, first: i64) -> Result<(), Fault> {
         // What was asked for already may still be there.
-        let mut from = self.marks.oldest.max(first);
-        if let Some(age) = retention.max_age {
-            until = until.max(house.older(from, self.before(age))?);
+        if first < self.marks.oldest && self.queue.chores() > 0 {
+            self.marks.is_behind = true;
+            return Ok(());
         }
-        while from < until && self.has_room() {
-            let number = from / block::SIZE;
-            let [_, end] = Block::places(number);
-            let end = end.min(until);
-            // By a block that is not finished nothing is found yet.
-            let is_sealed = self.marks.next.is_some_and(|next| number < next);
-            let (block, left) = if is_sealed {
-                (house.block(number, i64::MIN)?, house.block(number, end)?)
-            } else {
-                (None, None)
-            };
-            self.queue.ask(Chore::Drop(Prune {
-                until: end,
-                block,
-                left,
-                checkpoints: self.remains(house, from, end)?,
-            }));
-            from = end;
+        let rules = Rules {
+            retention: self.retention.get(),
+            now: self.clock.wall(),
+            signer: &*self.signer,
+            trust: &*self.trust,
+            sealed: self.marks.next.unwrap_or(0),
+        };
+        match self.marks.pruning.next(house, &rules)? {
+            Step::Look => self.marks.is_behind = true,
+            Step::Rest => self.health.trust(),
+            Step::Drop(prune) => {
+                self.health.trust();
+                (self.marks.oldest, self.marks.is_behind) = (prune.until, true);
+                self.queue.ask(Chore::Drop(prune));
+            }
+            Step::Refuse(why) => {
+                if self.health.doubt(&why) {
+                    tracing::error!("{why}; `mcpproxy activity verify` tells what was changed");
+                }
+            }
         }
-        self.marks.oldest = from;
         Ok(())
-    }
-
-    /// Signs what remains of the chains whose records are dropped.
-    fn remains(
-        &self,
-        house: &mut D::House,
-        from: i64,
-        until: i64,
-    ) -> Result<Vec<Checkpoint>, Fault> {
-        let (signer, now) = (&*self.signer, self.clock.wall());
-        let heads = house.heads(from, until)?;
-        let heads = heads.iter();
-        Ok(heads
-            .map(|head| Checkpoint::sign(signer, head, State::Pruned, now))
-            .collect())
     }
 
     /// Drops what old records say in words, where they hold sensitive data.
@@ -189,12 +174,15 @@ impl<D: Database> Upkeep<D> {
         let Some(age) = self.retention.get().redact_after else {
             return Ok(());
         };
-        let limit = self.before(age);
+        let limit = pruning::before(self.clock.wall(), age);
         let mut from = self.marks.redacted.max(first);
         while self.has_room() {
             let due = house.due(from, limit)?;
             let (next, is_young) = (due.next, due.is_young);
             if let Some(redact) = self.accounted(house, due)? {
+                for one in &redact.redactions {
+                    self.marks.pruning.ledger.lighten(one.place, one.bytes);
+                }
                 self.queue.ask(Chore::Redact(redact));
             }
             match next {
@@ -225,23 +213,4 @@ impl<D: Database> Upkeep<D> {
             statements,
         }))
     }
-
-    fn before(&self, age: Duration) -> Wall {
-        let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
-        Wall(self.clock.wall().0.saturating_sub(age))
-    }
-}
-
-/// Returns before which place records go if all blocks are about as large.
-fn too_large(house: &mut impl House, most: u64, first: i64, last: i64) -> Result<i64, Fault> {
-    let used = house.used()?;
-    let excess = used.saturating_sub(most);
-    if excess == 0 {
-        return Ok(first);
-    }
-    let (oldest, open) = (first / block::SIZE, last / block::SIZE);
-    let blocks = u64::try_from(open - oldest + 1).unwrap_or(1).max(1);
-    let many = excess.div_ceil((used / blocks).max(1));
-    let until = oldest.saturating_add(i64::try_from(many).unwrap_or(i64::MAX));
-    Ok(until.min(open - KEPT).max(0).saturating_mul(block::SIZE))
 }

@@ -76,7 +76,9 @@ struct Thread {
     /// The number that comes next, and what it follows.
     next: i64,
     hash: chain::Hash,
+    /// How far it was dropped, and the hash there.
     pruned: i64,
+    dropped: chain::Hash,
     kept: Option<Checkpoint>,
     is_broken: bool,
 }
@@ -115,6 +117,7 @@ impl<'a> Verifier<'a> {
                 next: 1,
                 hash: genesis.hash(),
                 pruned: 0,
+                dropped: genesis.hash(),
                 kept: None,
                 is_broken: false,
                 genesis,
@@ -191,6 +194,12 @@ impl<'a> Verifier<'a> {
         if !self.believe(signed, &checkpoint.key, (&genesis, checkpoint.number)) {
             return;
         }
+        // Those that the statement rests on: its signature does not vouch for them.
+        for key in checkpoint.keys().skip(1) {
+            if !self.trust.vouches(&key) {
+                self.doubt(&key);
+            }
+        }
         let Some(thread) = self.threads.get_mut(&checkpoint.writer) else {
             return;
         };
@@ -200,6 +209,7 @@ impl<'a> Verifier<'a> {
                 thread.pruned = checkpoint.number;
                 thread.next = checkpoint.number + 1;
                 thread.hash = checkpoint.hash.try_into().unwrap_or_default();
+                thread.dropped = thread.hash;
                 let pruned = u64::try_from(checkpoint.number).unwrap_or(0);
                 self.found.pruned = self.found.pruned.saturating_add(pruned);
                 let hash = thread.hash;
@@ -226,7 +236,7 @@ impl<'a> Verifier<'a> {
     fn believe(&mut self, signed: Signed, key: &[u8], about: (&Genesis, i64)) -> bool {
         match signed {
             Signed::Trusted => {}
-            Signed::Unknown => self.doubt(key),
+            Signed::Unknown => self.doubt(key.get(..32).unwrap_or(key)),
             Signed::Forged => {
                 self.flaw(None, Some(about), "the signature is not genuine");
                 return false;
@@ -319,6 +329,15 @@ impl<'a> Verifier<'a> {
         });
     }
 
+    /// Takes note that the next record would not stand after the last.
+    pub(crate) fn misplaced(&mut self) {
+        self.flaw(
+            None,
+            None,
+            "the place of the last record is not that of the last record",
+        );
+    }
+
     /// Compares with what was kept apart from the log, once all signatures were heard.
     pub(crate) fn recollect(&mut self, reminded: &[Reminded]) {
         for one in reminded {
@@ -369,6 +388,11 @@ impl<'a> Verifier<'a> {
                 Some(kept) if kept.number > last => {
                     let chain = Some((&thread.genesis, kept.number));
                     self.flaw(None, chain, "records that were signed are gone");
+                }
+                // Of what was dropped the hash is all there is.
+                Some(kept) if kept.number == thread.pruned && kept.hash != thread.dropped => {
+                    let chain = Some((&thread.genesis, kept.number));
+                    self.flaw(None, chain, "the signature is over another record");
                 }
                 Some(_) => {}
             }

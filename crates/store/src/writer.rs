@@ -269,7 +269,11 @@ impl<'a, L: Log> Pen<'a, L> {
             Chore::Settle => self.log.settle(),
             Chore::Sign => self.vouch(),
             Chore::Seal(block) => self.log.seal(block),
-            Chore::Drop(prune) => self.log.prune(prune),
+            Chore::Drop(prune) => {
+                self.log.prune(prune)?;
+                tracing::info!("{}", prune.told);
+                Ok(())
+            }
             Chore::Redact(redact) => self.log.redact(redact),
         }
     }

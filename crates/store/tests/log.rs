@@ -70,6 +70,7 @@ fn open(path: &Path, retention: Retention, clock: &Arc<FixedClock>) -> Sink {
     let options = Options {
         retention,
         signer: Arc::new(WordSigner("ours")),
+        trust: Arc::new(WordSigner("ours")),
         clock: Arc::clone(clock) as _,
         reminder: None,
     };
@@ -81,6 +82,7 @@ fn remembering(path: &Path, file: &Path, clock: &Arc<FixedClock>) -> Sink {
     let options = Options {
         retention: Retention::ALL,
         signer: Arc::new(WordSigner("ours")),
+        trust: Arc::new(WordSigner("ours")),
         clock: Arc::clone(clock) as _,
         reminder: Some(file.to_owned()),
     };
@@ -391,6 +393,105 @@ async fn old_and_surplus_records_go_and_what_remains_is_signed() {
     );
     let found = log.reader().verify(&WordSigner("ours")).unwrap();
     assert!(!found.is_sound(), "a changed statement passed");
+}
+
+/// Regression for #8: who changed what is said of blocks had the log drop records, and sign it.
+#[tokio::test]
+async fn nothing_is_dropped_for_what_the_database_says_of_itself() {
+    let old = Retention {
+        max_age: Some(DAY),
+        ..Retention::ALL
+    };
+    let many = Retention {
+        max_records: Some(20_000),
+        ..Retention::ALL
+    };
+    let large = Retention {
+        max_bytes: 64 * 1024 * 1024,
+        ..Retention::ALL
+    };
+    let far = "CREATE TEMP TABLE one AS SELECT * FROM activity WHERE seq = 9000; \
+               UPDATE one SET seq = 9000000000; INSERT INTO activity SELECT * FROM one";
+    let cases = [
+        ("UPDATE block SET last_at = first_at - 99999999999", old),
+        (far, many),
+        (
+            "CREATE TABLE junk AS SELECT zeroblob(99999999) AS bytes",
+            large,
+        ),
+    ];
+    for (sql, retention) in cases {
+        let log = Log::open(Retention::ALL);
+        fill(&log.sink, 0..9000).await;
+        log.sealed(4).await;
+        tamper(&log.path(), sql);
+        log.sink.retain(retention);
+        // What was asked of the writer is done before it finishes later blocks.
+        fill(&log.sink, 9000..14_000).await;
+        let blocks = || log.count("SELECT count(*) FROM block");
+        let left = || log.count("SELECT count(*) FROM activity WHERE seq <= 9000");
+        until("blocks", || blocks() >= 6 || left() < 9000).await;
+        log.sink.flush().await.unwrap();
+        assert_eq!(left(), 9000, "{sql}");
+        let signed = "SELECT count(*) FROM checkpoint WHERE pruned";
+        assert_eq!(log.count(signed), 0, "{sql}");
+    }
+}
+
+/// Regression for #8: what was changed or taken out went with the rest, signed, and the log was sound again.
+#[tokio::test]
+async fn what_is_not_what_was_written_is_not_dropped() {
+    let log = Log::open(Retention::ALL);
+    fill(&log.sink, 0..9000).await;
+    log.sealed(4).await;
+    let few = Retention {
+        max_records: Some(1500),
+        ..Retention::ALL
+    };
+    let refuse = async |sql: &str, expect: &str| {
+        tamper(&log.path(), sql);
+        log.sink.retain(few);
+        let doubt = || log.sink.doubt().unwrap_or_default();
+        until("a refusal", || doubt().contains(expect)).await;
+        let found = log.reader().verify(&WordSigner("ours")).unwrap();
+        assert!(!found.is_sound(), "{sql}");
+        found.pruned
+    };
+    let change = "UPDATE activity SET status = 'error' WHERE seq = 7";
+    let back = "UPDATE activity SET status = 'success' WHERE seq = 7";
+    assert_eq!(refuse(change, "not what was written").await, 0);
+    let gone = "CREATE TABLE taken AS SELECT * FROM activity WHERE seq = 100; \
+                DELETE FROM activity WHERE seq = 100";
+    let gone = format!("{back}; {gone}");
+    assert_eq!(refuse(&gone, "records before this one are gone").await, 0);
+    let signature = "INSERT INTO activity SELECT * FROM taken; \
+                     CREATE TABLE stated AS SELECT * FROM checkpoint; DELETE FROM checkpoint";
+    assert_eq!(refuse(signature, "the signature is gone").await, 0);
+    let later = "INSERT INTO checkpoint SELECT * FROM stated; \
+                 UPDATE activity SET principal = 'nobody' WHERE seq = 5000";
+    let dropped = refuse(later, "record 5000 of the activity log").await;
+    assert_eq!(dropped, 4095, "blocks before it are as they were written");
+    tamper(
+        &log.path(),
+        "UPDATE activity SET principal = 'owner' WHERE seq = 5000",
+    );
+    log.sink.retain(few);
+    let first = || log.count("SELECT min(seq) FROM activity");
+    until("surplus records to go", || first() == 7501).await;
+    until("nothing to refuse", || log.sink.doubt().is_none()).await;
+    let found = log.reader().verify(&WordSigner("ours")).unwrap();
+    assert_eq!((found.pruned, found.flaws), (7500, vec![]));
+    // What was dropped before must have been signed by somebody.
+    tamper(
+        &log.path(),
+        "UPDATE checkpoint SET hash = zeroblob(32) WHERE pruned",
+    );
+    log.sink.retain(Retention {
+        max_records: Some(100),
+        ..Retention::ALL
+    });
+    let doubt = || log.sink.doubt().unwrap_or_default();
+    until("a refusal", || doubt().contains("not genuine")).await;
 }
 
 /// A file that grows makes every commit slower.

@@ -70,6 +70,7 @@ fn open(postgres: &Postgres, clock: &Arc<FixedClock>) -> Sink {
     let options = Options {
         retention: Retention::ALL,
         signer: Arc::new(WordSigner("ours")),
+        trust: Arc::new(WordSigner("ours")),
         clock: Arc::clone(clock) as _,
         reminder: None,
     };
@@ -268,6 +269,132 @@ async fn old_surplus_and_sensitive_records_go_and_what_remains_is_signed() {
     assert_eq!(log.verified().flaws, []);
 }
 
+/// Regression for #8: who changed what is said of blocks had the log drop records, and sign it.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_dropped_for_what_the_database_says_of_itself() {
+    let old = Retention {
+        max_age: Some(DAY),
+        ..Retention::ALL
+    };
+    let many = Retention {
+        max_records: Some(40_000),
+        ..Retention::ALL
+    };
+    let large = Retention {
+        max_bytes: 64 * 1024 * 1024,
+        ..Retention::ALL
+    };
+    let cases = [
+        ("UPDATE block SET last_at = first_at - 99999999999", old),
+        ("UPDATE block SET bytes = 1000000000 WHERE block = 0", large),
+        ("UPDATE block SET bytes = 1000000000 WHERE block = 3", large),
+        ("UPDATE place SET last = 90000", many),
+    ];
+    let log = Log::open();
+    let client = log.client().await;
+    let mut next = 9000;
+    fill(&log.sink, 0..next).await;
+    settled(&client, "SELECT count(*) >= 4 FROM block").await;
+    for (sql, retention) in cases {
+        client.batch_execute(sql).await.unwrap();
+        assert!(!log.verified().is_sound(), "{sql}");
+        log.sink.retain(retention);
+        // What was asked of the writer is done before it finishes later blocks.
+        let before = client.query_one("SELECT count(*) FROM block", &[]);
+        let before: i64 = before.await.unwrap().get(0);
+        fill(&log.sink, next..next + 5000).await;
+        next += 5000;
+        let sealed = format!(
+            "SELECT count(*) >= {before} + 2 OR (SELECT min(seq) > 1 FROM activity) FROM block"
+        );
+        settled(&client, &sealed).await;
+        log.sink.flush().await.unwrap();
+        let left = "SELECT count(*) FROM activity";
+        let left: i64 = client.query_one(left, &[]).await.unwrap().get(0);
+        assert_eq!(u64::try_from(left).unwrap(), next, "{sql}");
+        let signed = "SELECT count(*) FROM checkpoint WHERE pruned";
+        let signed: i64 = client.query_one(signed, &[]).await.unwrap().get(0);
+        assert_eq!(signed, 0, "{sql}");
+        log.sink.retain(Retention::ALL);
+        let url = log.postgres.url();
+        let remade = std::thread::spawn(move || mcpproxy_store::remake_database_index(&url));
+        remade.join().unwrap().unwrap();
+    }
+    assert_eq!(log.verified().flaws, []);
+}
+
+/// Regression for #8: what was changed or taken out went with the rest, signed, and the log was sound again.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_what_was_written_is_not_dropped() {
+    let log = Log::open();
+    let client = log.client().await;
+    fill(&log.sink, 0..9000).await;
+    settled(&client, "SELECT count(*) = 4 FROM block").await;
+    let few = Retention {
+        max_records: Some(1500),
+        ..Retention::ALL
+    };
+    let refuse = async |sql: &str, expect: &str| {
+        client.batch_execute(sql).await.unwrap();
+        log.sink.retain(few);
+        let doubt = || log.sink.doubt().unwrap_or_default();
+        until("a refusal", || doubt().contains(expect)).await;
+        let found = log.verified();
+        assert!(!found.is_sound(), "{sql}");
+        found.pruned
+    };
+    let gone = "CREATE TABLE taken AS SELECT * FROM activity WHERE seq = 100; \
+                DELETE FROM activity WHERE seq = 100";
+    assert_eq!(refuse(gone, "records before this one are gone").await, 0);
+    let later = "INSERT INTO activity SELECT * FROM taken; \
+                 UPDATE activity SET principal = 'nobody' WHERE seq = 5000";
+    let dropped = refuse(later, "record 5000 of the activity log").await;
+    assert_eq!(dropped, 4095, "blocks before it are as they were written");
+    let back = "UPDATE activity SET principal = 'owner' WHERE seq = 5000";
+    client.batch_execute(back).await.unwrap();
+    log.sink.retain(few);
+    settled(&client, "SELECT min(seq) = 7501 FROM activity").await;
+    until("nothing to refuse", || log.sink.doubt().is_none()).await;
+    let found = log.verified();
+    assert_eq!((found.pruned, found.flaws), (7500, vec![]));
+}
+
+/// Two gateways with keys of their own drop what the other wrote, and neither vouches for the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_dropped_names_all_keys_that_it_rests_on() {
+    let log = Log::open();
+    let options = Options {
+        retention: Retention::ALL,
+        signer: Arc::new(WordSigner("others")),
+        trust: Arc::new(WordSigner("others")),
+        clock: Arc::clone(&log.clock) as _,
+        reminder: None,
+    };
+    let other = Sink::postgres(&log.postgres.url(), options).unwrap();
+    fill(&other, 0..3000).await;
+    fill(&log.sink, 3000..6000).await;
+    let few = |most| Retention {
+        max_records: Some(most),
+        ..Retention::ALL
+    };
+    let client = log.client().await;
+    other.retain(few(5000));
+    settled(&client, "SELECT min(seq) = 1001 FROM activity").await;
+    other.retain(Retention::ALL);
+    log.sink.retain(few(2000));
+    settled(&client, "SELECT min(seq) = 4001 FROM activity").await;
+    let found = log.verified();
+    assert_eq!((found.unknown_keys.len(), found.flaws), (1, vec![]));
+    // Also once nothing else is left of the other.
+    let alone = "DELETE FROM checkpoint WHERE NOT pruned AND writer = 1";
+    client.batch_execute(alone).await.unwrap();
+    assert_eq!(log.verified().unknown_keys.len(), 1);
+    let ours = "UPDATE checkpoint SET key = substr(key, 1, 32) WHERE pruned";
+    client.batch_execute(ours).await.unwrap();
+    let told: Vec<_> = log.verified().flaws.iter().map(|one| one.what).collect();
+    assert!(told.contains(&FORGED), "{told:?}");
+}
+
 /// Regression for #8: what the log drops can be dropped by anybody, and looked the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn words_that_the_log_did_not_drop_are_missed() {
@@ -368,6 +495,7 @@ async fn each_gateway_misses_a_run_of_its_own_that_was_taken_out() {
         let options = Options {
             retention: Retention::ALL,
             signer: Arc::new(WordSigner("ours")),
+            trust: Arc::new(WordSigner("ours")),
             clock: Arc::clone(&log.clock) as _,
             reminder: Some(file.clone()),
         };

@@ -27,6 +27,10 @@ impl StatementCheck for WordSigner {
             Signed::Unknown
         }
     }
+
+    fn vouches(&self, key: &[u8]) -> bool {
+        key == StatementSigner::key(self)
+    }
 }
 
 fn signature(key: &[u8], statement: &[u8]) -> [u8; 64] {

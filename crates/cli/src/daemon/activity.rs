@@ -47,6 +47,7 @@ impl ActivityLog {
         let options = Options {
             retention: retention(loaded),
             signer: Arc::new(LogKey(signer)),
+            trust: Arc::new(Believed::load(&settings.data_dir, &[])?),
             clock,
             reminder: Some(reminder(settings)),
         };
@@ -200,6 +201,10 @@ impl StatementCheck for Believed {
         } else {
             Signed::Unknown
         }
+    }
+
+    fn vouches(&self, key: &[u8]) -> bool {
+        self.0.iter().any(|known| known.bytes()[..] == *key)
     }
 }
 

@@ -259,6 +259,11 @@ impl Engine {
         self.sink.problem().or(lost).or(unreceipted)
     }
 
+    /// Says why old records are not dropped that should be, while they are not.
+    pub fn record_doubt(&self) -> Option<String> {
+        self.sink.doubt()
+    }
+
     /// Says what comes of calls while the log is as it is.
     pub fn recording(&self) -> Recording {
         if self.sink.problem().is_none() {

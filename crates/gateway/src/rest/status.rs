@@ -237,6 +237,10 @@ pub(super) async fn diagnostics(AxumState(gateway): Shared) -> Response {
         let hint = "see to it that there is room, and that the database answers";
         problems.push(Problem::new("activity log", problem).with_hint(hint));
     }
+    if let Some(problem) = gateway.engine.record_doubt() {
+        let hint = "mcpproxy activity verify";
+        problems.push(json!({ "area": "activity log", "problem": problem, "hint": hint }));
+    }
     if let Some(problem) = gateway.engine.live_problem() {
         let hint = "see to it that Redis answers at `live.url`";
         problems.push(Problem::new("live state", problem).with_hint(hint));

@@ -48,6 +48,12 @@ pub(super) fn verify(
     loop {
         let rows = connection.query(sql, &[&after, &MANY])?;
         let Some(last) = rows.last() else {
+            // Where no record is left the place of the last is not known.
+            let place = connection.first("SELECT last FROM place", &[])?;
+            let place: Option<i64> = place.map(|row| row.try_get(0)).transpose()?;
+            if after != i64::MIN && place != Some(after) {
+                verifier.misplaced();
+            }
             verifier.compared(comparison);
             return Ok(verifier.finish());
         };
@@ -65,12 +71,13 @@ pub(super) fn verify(
 
 /// Reads the index of a block.
 fn index(connection: &mut Connection, block: i64) -> Result<Option<Kept>, Fault> {
-    let span = "SELECT first_at, last_at FROM block WHERE block = $1";
+    let span = "SELECT first_at, last_at, bytes FROM block WHERE block = $1";
     let Some(span) = connection.first(span, &[&block])? else {
         return Ok(None);
     };
     let mut kept = Kept {
         span: (span.try_get(0)?, span.try_get(1)?),
+        bytes: span.try_get(2)?,
         ..Kept::default()
     };
     let postings = "SELECT field, value, records FROM posting WHERE block = $1";
@@ -84,7 +91,8 @@ fn index(connection: &mut Connection, block: i64) -> Result<Option<Kept>, Fault>
     Ok(Some(kept))
 }
 
-fn writers(connection: &mut Connection) -> Result<Vec<(i64, Genesis)>, Fault> {
+/// Reads everybody who wrote.
+pub(super) fn writers(connection: &mut Connection) -> Result<Vec<(i64, Genesis)>, Fault> {
     let sql = concat!(
         "SELECT ",
         genesis_columns!(),
@@ -129,7 +137,8 @@ pub(super) fn gaps(connection: &mut Connection) -> Result<Vec<Gap>, Fault> {
     rows.iter().map(read).collect()
 }
 
-fn checkpoints(connection: &mut Connection) -> Result<Vec<Checkpoint>, Fault> {
+/// Reads all that is signed of them.
+pub(super) fn checkpoints(connection: &mut Connection) -> Result<Vec<Checkpoint>, Fault> {
     let sql = "SELECT writer, pruned, number, hash, at, key, signature FROM checkpoint";
     let rows = connection.query(sql, &[])?;
     let read = |row: &Row| {

@@ -27,6 +27,9 @@ const LISTENED: usize = 3;
 const SETTINGS: &str = "SET search_path = mcpproxy; SET plan_cache_mode = force_custom_plan; \
      SET client_min_messages = warning";
 
+/// Begins to ask of one state of the database.
+pub(super) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
 /// What is handed over with a statement.
 pub(super) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
 
@@ -197,7 +200,7 @@ impl Connection {
         &mut self,
         look: impl FnOnce(&mut Self) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        self.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+        self.batch(SNAPSHOT)?;
         let seen = look(self);
         self.batch("ROLLBACK")?;
         seen

@@ -3,12 +3,13 @@
 use mcpproxy_core::Wall;
 
 use super::audit::{self, genesis_columns};
-use super::connection::Connection;
+use super::connection::{Connection, SNAPSHOT};
 use super::row;
 use crate::block::{Block, SIZE};
 use crate::checkpoint::Head;
 use crate::columns::signed;
-use crate::database::{Due, Fault, House, Moved};
+use crate::database::{Due, Fault, House, Moved, Row};
+use crate::proof::Statements;
 
 /// An open database.
 #[derive(Debug)]
@@ -76,13 +77,56 @@ impl House for PostgresHouse {
         let young = self.connection.first(sql, &[&(from / SIZE), &limit])?;
         let young: Option<i64> = young.map_or(Ok(None), |row| row.try_get(0))?;
         let sealed = self.sealed()?.map_or(0, |sealed| sealed + 1);
-        let from = from.max(young.unwrap_or(sealed) * SIZE);
+        let from = from.max(young.unwrap_or(sealed).saturating_mul(SIZE));
         let sql = "SELECT seq FROM activity WHERE seq >= $1 AND at >= $2 ORDER BY seq LIMIT 1";
         let first = self.connection.first(sql, &[&from, &limit])?;
         match first {
             Some(row) => Ok(row.try_get(0)?),
-            None => Ok(self.ends()?.1 + 1),
+            None => Ok(self.ends()?.1.saturating_add(1)),
         }
+    }
+
+    fn hold(&mut self) -> Result<(), Fault> {
+        self.connection.batch(SNAPSHOT)
+    }
+
+    fn release(&mut self) -> Result<(), Fault> {
+        self.connection.batch("ROLLBACK")
+    }
+
+    fn statements(&mut self) -> Result<Statements, Fault> {
+        let writers = audit::writers(&mut self.connection)?;
+        let checkpoints = audit::checkpoints(&mut self.connection)?;
+        Ok(Statements::new(writers, checkpoints))
+    }
+
+    fn rows(
+        &mut self,
+        from: i64,
+        until: i64,
+        each: &mut dyn FnMut(i64, &Row<'_>) -> bool,
+    ) -> Result<(), Fault> {
+        let sql = concat!(
+            "SELECT ",
+            row::columns!(),
+            " FROM activity WHERE seq >= $1 AND seq < $2 ORDER BY seq"
+        );
+        for row in self.connection.query(sql, &[&from, &until])? {
+            if !each(row::place(&row)?, &row::read(&row)?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn next(&mut self, place: i64) -> Result<Option<i64>, Fault> {
+        let sql = "SELECT min(seq) FROM activity WHERE seq >= $1";
+        let row = self.connection.first(sql, &[&place])?;
+        row.map_or(Ok(None), |row| Ok(row.try_get(0)?))
+    }
+
+    fn at_most(&self, bytes: u64) -> u64 {
+        bytes
     }
 
     fn due(&mut self, from: i64, limit: Wall) -> Result<Due, Fault> {

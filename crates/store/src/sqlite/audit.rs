@@ -87,7 +87,11 @@ impl<'a> Indexes<'a> {
             }
             self.step()?;
         }
-        Ok(span.map(|span| Kept { span, found }))
+        Ok(span.map(|span| Kept {
+            span,
+            bytes: None,
+            found,
+        }))
     }
 
     /// What is of another type than was written reads as nothing: nobody finds anything by it.
@@ -104,7 +108,8 @@ impl<'a> Indexes<'a> {
     }
 }
 
-fn writers(connection: &Connection) -> Result<Vec<(i64, Genesis)>, Fault> {
+/// Reads everybody who wrote.
+pub(super) fn writers(connection: &Connection) -> Result<Vec<(i64, Genesis)>, Fault> {
     let sql = format!("SELECT {GENESIS}, writer FROM writer ORDER BY writer");
     let mut statement = connection.prepare(&sql)?;
     let writers = statement.query_map([], |row| Ok((row::cell(row, 7)?, genesis(row)?)))?;
@@ -141,7 +146,8 @@ pub(super) fn gaps(connection: &Connection) -> rusqlite::Result<Vec<Gap>> {
     gaps.collect()
 }
 
-fn checkpoints(connection: &Connection) -> Result<Vec<Checkpoint>, Fault> {
+/// Reads all that is signed of them.
+pub(super) fn checkpoints(connection: &Connection) -> Result<Vec<Checkpoint>, Fault> {
     let sql = "SELECT writer, pruned, number, hash, at, key, signature FROM checkpoint";
     let mut statement = connection.prepare(sql)?;
     let checkpoints = statement.query_map([], |row| {

@@ -8,7 +8,8 @@ use super::{row, schema};
 use crate::block::{Block, SIZE};
 use crate::checkpoint::Head;
 use crate::columns::signed;
-use crate::database::{Due, Fault, House, Moved};
+use crate::database::{Due, Fault, House, Moved, Row};
+use crate::proof::Statements;
 
 /// Pages that the write-ahead log may have before the writer helps, so that it starts anew: 4 MiB. A
 /// file that is written again need not grow, and its commits reach the disk sooner.
@@ -68,13 +69,58 @@ impl House for SqliteHouse {
         let young = (from / SIZE, limit);
         let young: Option<i64> = self.connection.query_row(sql, young, |row| row.get(0))?;
         let sealed = self.sealed()?.map_or(0, |sealed| sealed + 1);
-        let from = from.max(young.unwrap_or(sealed) * SIZE);
+        let from = from.max(young.unwrap_or(sealed).saturating_mul(SIZE));
         let sql = "SELECT seq FROM activity WHERE seq >= ? AND at >= ? ORDER BY seq LIMIT 1";
         let first = self
             .connection
             .query_row(sql, (from, limit), |row| row.get(0));
         let (_, last) = self.ends()?;
-        Ok(first.optional()?.unwrap_or(last + 1))
+        Ok(first.optional()?.unwrap_or(last.saturating_add(1)))
+    }
+
+    fn hold(&mut self) -> Result<(), Fault> {
+        Ok(self.connection.execute_batch("BEGIN")?)
+    }
+
+    fn release(&mut self) -> Result<(), Fault> {
+        Ok(self.connection.execute_batch("ROLLBACK")?)
+    }
+
+    fn statements(&mut self) -> Result<Statements, Fault> {
+        let writers = audit::writers(&self.connection)?;
+        Ok(Statements::new(
+            writers,
+            audit::checkpoints(&self.connection)?,
+        ))
+    }
+
+    fn rows(
+        &mut self,
+        from: i64,
+        until: i64,
+        each: &mut dyn FnMut(i64, &Row<'_>) -> bool,
+    ) -> Result<(), Fault> {
+        let columns = row::COLUMNS;
+        let sql = format!("SELECT {columns} FROM activity WHERE seq >= ? AND seq < ? ORDER BY seq");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query([from, until])?;
+        while let Some(row) = rows.next()? {
+            if !each(row::place(row)?, &row::read(row)?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn next(&mut self, place: i64) -> Result<Option<i64>, Fault> {
+        let sql = "SELECT min(seq) FROM activity WHERE seq >= ?";
+        Ok(self.connection.query_row(sql, [place], |row| row.get(0))?)
+    }
+
+    /// The file also has what finds the records, and pages that are not full: by measure that is far less
+    /// than half of what they take.
+    fn at_most(&self, bytes: u64) -> u64 {
+        bytes.saturating_add(bytes / 2)
     }
 
     fn due(&mut self, from: i64, limit: Wall) -> Result<Due, Fault> {
