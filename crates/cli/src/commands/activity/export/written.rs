@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::days::Days;
 use super::last_time;
-use crate::age::Encrypted;
+use crate::age::{AgeFault, Encrypted};
 use crate::exit::bad_input;
 use crate::output;
 
@@ -71,29 +71,42 @@ impl Target {
     pub(super) fn file(path: &Path, asked: &str, opening: &str) -> Result<Self> {
         let out = match Named::of(path)? {
             Named::Stream(stream) => Out::Stream(stream),
-            Named::File(path) => Out::File {
-                file: created(&partial(&path))?,
-                path,
-                asked: asked.to_owned(),
-            },
+            Named::File(path) => {
+                // CRASH: an old note never speaks of a file that was begun after it.
+                forget(&path)?;
+                Out::File {
+                    file: created(&partial(&path))?,
+                    path,
+                    asked: asked.to_owned(),
+                }
+            }
         };
-        Self::begun(out, opening)
+        let mut target = Self::begun(out, opening)?;
+        // What has no note need not be ours to go on with: it may be encrypted.
+        target.note()?;
+        Ok(target)
     }
 
     /// Begins a file, or standard output, that only the holder of a key can read.
     pub(super) fn encrypted(path: Option<&Path>, recipient: &str, opening: &str) -> Result<Self> {
+        let unusable = |why: AgeFault| bad_input(why.to_string(), None);
+        // Nothing is made or overwritten for a recipient that is none.
+        Encrypted::new(io::sink(), recipient).map_err(unusable)?;
         let (inner, path): (Box<dyn Write>, _) = match path.map(Named::of).transpose()? {
-            Some(Named::File(path)) => (Box::new(created(&partial(&path))?), Some(path)),
+            Some(Named::File(path)) => {
+                forget(&path)?;
+                (Box::new(created(&partial(&path))?), Some(path))
+            }
             Some(Named::Stream(stream)) => (Box::new(stream), None),
             None => (Box::new(io::stdout()), None),
         };
-        let encrypted = Encrypted::new(inner, recipient);
-        let encrypted = encrypted.map_err(|why| bad_input(why.to_string(), None))?;
+        let encrypted = Encrypted::new(inner, recipient).map_err(unusable)?;
         let out = Out::Encrypted(Box::new(encrypted), path);
         Self::begun(out, opening)
     }
 
-    /// Goes on with a file that was broken off; one that came to no note is begun anew.
+    /// Goes on with a file that was broken off; one that came to no records is begun anew. What has no note
+    /// is encrypted, or nobody knows what it is: gone on with, its name would promise more than it has.
     pub(super) fn resumed(path: &Path, asked: &str, opening: &str) -> Result<Self> {
         let Named::File(path) = Named::of(path)? else {
             let message = format!("`{}` is no file that could be gone on with", path.display());
@@ -102,7 +115,14 @@ impl Target {
         let note = note(&path);
         let Ok(text) = std::fs::read_to_string(&note) else {
             if partial(&path).exists() {
-                return Self::file(&path, asked, opening);
+                let message = format!(
+                    "what was broken off of `{}` is encrypted, or of another kind, and cannot be gone on with",
+                    path.display()
+                );
+                return Err(bad_input(
+                    message,
+                    Some("leave `--resume` out to begin anew"),
+                ));
             }
             let hint = "leave `--resume` out to begin anew";
             let message = format!("`{}` was not broken off", path.display());
@@ -115,12 +135,12 @@ impl Target {
             let message = "the export that was broken off is another";
             return Err(bad_input(message, Some(hint)));
         }
-        let partial = partial(&path);
-        let mut file = opened(OpenOptions::new().write(true), &partial)?;
         let (bytes, records) = match &kept.place {
-            Place::Start => (0, 0),
+            Place::Start => return Self::file(&path, asked, opening),
             Place::At { bytes, records, .. } => (*bytes, *records),
         };
+        let partial = partial(&path);
+        let mut file = opened(OpenOptions::new().write(true), &partial)?;
         // What was written after the note is written again.
         file.set_len(bytes)?;
         file.seek(SeekFrom::Start(bytes))?;
@@ -171,18 +191,24 @@ impl Target {
             bytes: self.bytes,
             records: self.records,
         };
-        if let Out::File { file, path, asked } = &mut self.out {
-            // CRASH: the note never speaks of more than the file has.
-            file.sync_data()?;
-            let note_of = Note {
-                asked: asked.clone(),
-                place: self.place.clone(),
-                days: self.days.clone(),
-            };
-            let (note, beside) = (note(path), note(path).with_extension("new"));
-            std::fs::write(&beside, serde_json::to_vec(&note_of)?)?;
-            std::fs::rename(&beside, &note)?;
-        }
+        self.note()
+    }
+
+    /// Notes how far it came, where it can be gone on with.
+    fn note(&mut self) -> Result<()> {
+        let Out::File { file, path, asked } = &mut self.out else {
+            return Ok(());
+        };
+        // CRASH: the note never speaks of more than the file has.
+        file.sync_data()?;
+        let text = serde_json::to_vec(&Note {
+            asked: asked.clone(),
+            place: self.place.clone(),
+            days: self.days.clone(),
+        })?;
+        let new = beside(path, ".resume.new");
+        created(&new)?.write_all(&text)?;
+        std::fs::rename(&new, note(path))?;
         Ok(())
     }
 
@@ -257,6 +283,17 @@ fn opened(options: &mut OpenOptions, path: &Path) -> Result<File> {
     let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default();
     let file = options.custom_flags(flags).open(path);
     file.with_context(|| format!("cannot write `{}`", path.display()))
+}
+
+/// Takes the note of an earlier export away.
+fn forget(path: &Path) -> Result<()> {
+    let note = note(path);
+    match std::fs::remove_file(&note) {
+        Err(fault) if fault.kind() != io::ErrorKind::NotFound => {
+            Err(fault).with_context(|| format!("cannot remove `{}`", note.display()))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
 }
 
 fn partial(path: &Path) -> PathBuf {
@@ -419,5 +456,47 @@ mod tests {
         second.write("{\"one\":1}]\n", 1, None).unwrap();
         second.finish().unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "[{\"one\":1}]\n");
+    }
+
+    /// Regression for #8: the note was written to `out.ndjson.new` first, whatever that was or led to.
+    #[test]
+    fn only_files_of_the_export_are_touched() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("out.ndjson.new"), "kept").unwrap();
+        let mut target = Target::file(&at("out.ndjson"), "", "").unwrap();
+        target.write("{}\n", 1, Some("7".to_owned())).unwrap();
+        let kept = std::fs::read_to_string(at("out.ndjson.new")).ok();
+        assert_eq!(kept.as_deref(), Some("kept"));
+        let mode = std::fs::metadata(at("out.ndjson.resume")).unwrap();
+        assert_eq!(mode.permissions().mode() & 0o777, 0o600);
+        std::fs::write(at("precious"), "kept").unwrap();
+        symlink(at("precious"), at("out.ndjson.resume.new")).unwrap();
+        assert!(target.write("{}\n", 1, Some("8".to_owned())).is_err());
+        assert_eq!(std::fs::read_to_string(at("precious")).unwrap(), "kept");
+    }
+
+    /// Regression for #8: what began encrypted went on in clear, under the same name.
+    #[test]
+    fn what_began_encrypted_is_not_gone_on_with_in_clear() {
+        const RECIPIENT: &str = "age1yl2lrcw0u4mqtlmqq30lpevkahc9xjkpukzc3844fqz2g3nefxsqs07m94";
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.age");
+        let partial = folder.path().join("out.age.partial");
+        assert!(Target::encrypted(Some(&path), "age1nobody", "").is_err());
+        assert!(!partial.exists(), "a file was made for nobody");
+        // A note of an export in clear that was broken off before.
+        let mut clear = Target::file(&path, "", "").unwrap();
+        clear.write("{}\n", 1, Some("7".to_owned())).unwrap();
+        drop(clear);
+        let mut first = Target::encrypted(Some(&path), RECIPIENT, "").unwrap();
+        first.put(b"{}").unwrap();
+        drop(first);
+        let sealed = std::fs::read(&partial).unwrap();
+        let refused = Target::resumed(&path, "", "").map(drop).unwrap_err();
+        assert!(refused.to_string().contains("cannot be gone on with"));
+        assert_eq!(std::fs::read(&partial).unwrap(), sealed);
+        assert!(!path.exists());
     }
 }
