@@ -362,6 +362,8 @@ async fn records_are_carried_away_in_every_form() {
         let path = format!("/api/v1/activity/export?tool=echo&type=tool_call&{query}");
         let reply = owner.send(http::Method::GET, &path, headers(&[]), "").await;
         assert_eq!(reply.status, 200, "{query}");
+        // Regression for #8: what has no envelope had no id.
+        assert!(reply.headers.contains_key("x-request-id"), "{query}");
         let kind = reply.headers["content-type"].to_str().unwrap().to_owned();
         let next = reply.headers.get("x-next-cursor");
         let next = next.map(|next| next.to_str().unwrap().to_owned());

@@ -11,6 +11,9 @@ use serde_json::json;
 
 use super::layers;
 
+/// The header that names a request.
+pub(super) const REQUEST: HeaderName = HeaderName::from_static("x-request-id");
+
 /// What was done.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Done {
@@ -83,8 +86,7 @@ fn envelope(status: StatusCode, body: String, id: &str) -> Response {
     let kind = HeaderValue::from_static("application/json");
     let mut response = (status, [(CONTENT_TYPE, kind)], body).into_response();
     if let Ok(id) = HeaderValue::from_str(id) {
-        let name = HeaderName::from_static("x-request-id");
-        response.headers_mut().insert(name, id);
+        response.headers_mut().insert(REQUEST, id);
     }
     response
 }

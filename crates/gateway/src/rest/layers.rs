@@ -16,7 +16,7 @@ use mcpproxy_core::{Principal, PrincipalKind, Tick};
 use sha2::{Digest as _, Sha256};
 
 use super::approvals::holds_key;
-use super::failed;
+use super::envelope::{REQUEST, failed, request_id};
 use crate::gateway::Gateway;
 use crate::serve::Connection;
 use crate::settings::RoutingMode;
@@ -135,11 +135,18 @@ pub(super) fn tag(data: &str) -> Option<HeaderValue> {
     HeaderValue::from_str(&format!("\"{hex:032x}\"")).ok()
 }
 
-/// Leaves the body out of an answer that the caller has.
+/// Leaves the body out of an answer that the caller has. Every answer has an id, also one without an
+/// envelope.
 pub(super) async fn fresh(request: Request, next: Next) -> Response {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     let known = request.headers().get(IF_NONE_MATCH).cloned();
     let mut answer = next.run(request).await;
+    if let (false, Ok(id)) = (
+        answer.headers().contains_key(REQUEST),
+        HeaderValue::from_str(&request_id()),
+    ) {
+        answer.headers_mut().insert(REQUEST, id);
+    }
     if !reads {
         answer.headers_mut().remove(ETAG);
         return answer;
@@ -152,7 +159,7 @@ pub(super) async fn fresh(request: Request, next: Next) -> Response {
     }
     let (parts, _) = answer.into_parts();
     let mut unchanged = (StatusCode::NOT_MODIFIED, Body::empty()).into_response();
-    for name in [ETAG, http::HeaderName::from_static("x-request-id")] {
+    for name in [ETAG, REQUEST] {
         if let Some(value) = parts.headers.get(&name) {
             unchanged.headers_mut().insert(name, value.clone());
         }
