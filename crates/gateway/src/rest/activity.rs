@@ -99,12 +99,13 @@ pub(super) struct Receipts {
     /// Whether receipts are written.
     enabled: bool,
     /// What was receipted, oldest first.
-    receipts: Vec<Receipt>,
+    receipts: Vec<Found>,
 }
 
 /// A receipt, and where it is.
 #[derive(Serialize, JsonSchema)]
-struct Receipt {
+#[schemars(rename = "Receipt")]
+struct Found {
     /// The receipt as it was written, which `assay` reads.
     #[schemars(with = "Map<String, Value>")]
     receipt: Option<Box<RawValue>>,
@@ -278,13 +279,13 @@ pub(super) async fn receipts(AxumState(gateway): Shared, who: Who, At(id): At<St
     match keeper.find(call, at).await {
         Ok(found) => done(&Receipts {
             enabled: true,
-            receipts: found.into_iter().map(Receipt::of).collect(),
+            receipts: found.into_iter().map(Found::of).collect(),
         }),
         Err(why) => failed(StatusCode::INTERNAL_SERVER_ERROR, &why, None),
     }
 }
 
-impl Receipt {
+impl Found {
     fn of(found: Receipted) -> Self {
         Self {
             receipt: raw(found.line),

@@ -104,7 +104,7 @@ pub(super) async fn apply(
 /// Reads the files again.
 pub(super) async fn reload(AxumState(gateway): Shared, who: Who) -> Response {
     match gateway.access.control().reload(&who) {
-        Ok(reloaded) => done(&Done::new(reloaded.change)),
+        Ok(reloaded) => done(&Done::new(&reloaded.change)),
         Err(refusal) => refused(&refusal),
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Done {
 }
 
 impl Done {
-    pub(super) fn new(done: impl ToString) -> Self {
+    pub(super) fn new(done: &impl ToString) -> Self {
         Self {
             done: done.to_string(),
         }

@@ -124,9 +124,9 @@ fn rename(value: &mut Value, names: &[String]) {
     match value {
         Value::Object(members) => {
             for (key, value) in members {
-                let named = value.as_str().filter(|_| key == "$ref");
-                let named = named.and_then(|to| to.strip_prefix(DEFINITIONS));
-                match named.map(str::to_owned) {
+                let target = value.as_str().filter(|_| key == "$ref");
+                let target = target.and_then(|target| target.strip_prefix(DEFINITIONS));
+                match target.map(str::to_owned) {
                     Some(name) if names.contains(&name) => *value = json!(pointer(&as_read(&name))),
                     _ => rename(value, names),
                 }

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::approvals::holds_key;
-use super::status::Problem;
+use super::status::Trouble;
 use super::taken::{At, Body};
 use super::{Shared, Who, done, failed, refused};
 use crate::gateway::Gateway;
@@ -107,7 +107,7 @@ pub(super) fn states(gateway: &Gateway, name: &str, who: &Principal) -> Vec<Know
 }
 
 /// Says how much of an upstream is withheld, so that nothing vanishes without a word.
-pub(super) fn problem(gateway: &Gateway, upstream: &UpstreamId) -> Option<Problem> {
+pub(super) fn problem(gateway: &Gateway, upstream: &UpstreamId) -> Option<Trouble> {
     let offers = gateway.engine.offers(Some(upstream));
     let withheld = offers
         .iter()
@@ -117,7 +117,7 @@ pub(super) fn problem(gateway: &Gateway, upstream: &UpstreamId) -> Option<Proble
     if let Some(server) = servers.first() {
         let problem = format!("everything of it is withheld: {}", server.reason);
         let hint = format!("mcpproxy upstream unquarantine {upstream}");
-        return Some(Problem::new(upstream.as_str(), problem).with_hint(hint));
+        return Some(Trouble::new(upstream.as_str(), problem).with_hint(hint));
     }
     let first = others.first()?;
     let (count, name) = (others.len(), &first.name);
@@ -125,7 +125,7 @@ pub(super) fn problem(gateway: &Gateway, upstream: &UpstreamId) -> Option<Proble
         "{count} of what it offers is withheld, as `{name}`: {}",
         first.reason
     );
-    Some(Problem::new(upstream.as_str(), problem).with_hint("mcpproxy tools list"))
+    Some(Trouble::new(upstream.as_str(), problem).with_hint("mcpproxy tools list"))
 }
 
 fn which(chosen: &Chosen, all: bool) -> Option<Which<'_>> {

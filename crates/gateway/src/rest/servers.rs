@@ -49,7 +49,7 @@ pub(super) async fn add_server(
 ) -> Response {
     let control = gateway.access.control();
     match control.add_upstream(&who, &new.name, Value::Object(new.settings)) {
-        Ok(change) => done(&Done::new(change)),
+        Ok(change) => done(&Done::new(&change)),
         Err(refusal) => refused(&refusal),
     }
 }
@@ -62,7 +62,7 @@ pub(super) async fn change_server(
 ) -> Response {
     let control = gateway.access.control();
     match control.change_upstream(&who, &name, Value::Object(settings)) {
-        Ok(change) => done(&Done::new(change)),
+        Ok(change) => done(&Done::new(&change)),
         Err(refusal) => refused(&refusal),
     }
 }
@@ -80,7 +80,7 @@ pub(super) async fn remove_server(
     At(name): At<String>,
 ) -> Response {
     match gateway.access.control().remove_upstream(&who, &name) {
-        Ok(change) => done(&Done::new(change)),
+        Ok(change) => done(&Done::new(&change)),
         Err(refusal) => refused(&refusal),
     }
 }
@@ -168,7 +168,7 @@ pub(super) async fn act_on_server(
                 gateway.fleet.get(&name).map(|upstream| upstream.refresh())
             };
             return match acted {
-                Ok(()) => done(&Done::new(format!("{action} of `{name}`"))),
+                Ok(()) => done(&Done::new(&format!("{action} of `{name}`"))),
                 Err(fault) => failed(StatusCode::NOT_FOUND, &fault.to_string(), None),
             };
         }
@@ -178,7 +178,7 @@ pub(super) async fn act_on_server(
         _ => return failed(StatusCode::NOT_FOUND, "no such action", None),
     };
     match changed {
-        Ok(change) => done(&Done::new(change)),
+        Ok(change) => done(&Done::new(&change)),
         Err(refusal) => refused(&refusal),
     }
 }

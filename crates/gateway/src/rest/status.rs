@@ -93,14 +93,15 @@ struct Hooks {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Diagnostics {
     /// What is wrong.
-    problems: Vec<Problem>,
+    problems: Vec<Trouble>,
     /// What would make more be seen.
     recommendations: Vec<Recommendation>,
 }
 
 /// Something that is wrong.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Problem {
+#[schemars(rename = "Problem")]
+pub(super) struct Trouble {
     /// What it is about: the name of an upstream, or of a part of the gateway.
     area: String,
     /// What is wrong.
@@ -111,7 +112,7 @@ pub(super) struct Problem {
     hint: Option<String>,
 }
 
-impl Problem {
+impl Trouble {
     pub(super) fn new(area: &str, problem: impl Into<String>) -> Self {
         Self {
             area: area.to_owned(),
@@ -231,11 +232,11 @@ fn logins(all: &BTreeMap<UpstreamId, Arc<Upstream>>) -> BTreeMap<String, Standin
 pub(super) async fn diagnostics(AxumState(gateway): Shared) -> Response {
     let mut problems = Vec::new();
     if let Some(problem) = gateway.reload_problem.load_full().as_ref() {
-        problems.push(Problem::new("configuration", problem.clone()));
+        problems.push(Trouble::new("configuration", problem.clone()));
     }
     if let Some(problem) = gateway.engine.record_problem() {
         let hint = "see to it that there is room, and that the database answers";
-        problems.push(Problem::new("activity log", problem).with_hint(hint));
+        problems.push(Trouble::new("activity log", problem).with_hint(hint));
     }
     if let Some(problem) = gateway.engine.record_doubt() {
         let hint = "mcpproxy activity verify";
@@ -243,7 +244,7 @@ pub(super) async fn diagnostics(AxumState(gateway): Shared) -> Response {
     }
     if let Some(problem) = gateway.engine.live_problem() {
         let hint = "see to it that Redis answers at `live.url`";
-        problems.push(Problem::new("live state", problem).with_hint(hint));
+        problems.push(Trouble::new("live state", problem).with_hint(hint));
     }
     for (name, upstream) in gateway.fleet.all().iter() {
         if let State::Down { why, attempts } = upstream.state() {
@@ -253,10 +254,10 @@ pub(super) async fn diagnostics(AxumState(gateway): Shared) -> Response {
                 Some(Standing::Needed { .. }) => format!("mcpproxy upstream login {name}"),
                 Some(_) | None => format!("mcpproxy upstream logs {name}"),
             };
-            problems.push(Problem::new(name.as_str(), problem).with_hint(hint));
+            problems.push(Trouble::new(name.as_str(), problem).with_hint(hint));
         }
         for problem in upstream.listed().problems.iter().take(5) {
-            problems.push(Problem::new(name.as_str(), problem.clone()));
+            problems.push(Trouble::new(name.as_str(), problem.clone()));
         }
         problems.extend(quarantine::problem(&gateway, name));
     }

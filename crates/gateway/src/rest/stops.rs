@@ -112,7 +112,7 @@ pub(super) async fn resume_calls(
         Ok(change) => {
             let scope = scope.to_string();
             gateway.announce(Notice::Resumed { scope }).await;
-            done(&Done::new(change))
+            done(&Done::new(&change))
         }
         Err(refusal) => refused(&refusal),
     }

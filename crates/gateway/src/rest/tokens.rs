@@ -61,7 +61,7 @@ pub(super) async fn revoke_token(
         Ok(change) => {
             gateway.expel();
             gateway.share_tokens().await;
-            done(&Done::new(change))
+            done(&Done::new(&change))
         }
         Err(refusal) => refused(&refusal),
     }

@@ -1,3 +1,5 @@
+//! Records as they are shown, held against what the interface says of them.
+
 use std::collections::BTreeSet;
 
 use mcpproxy_core::{

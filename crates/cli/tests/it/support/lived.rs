@@ -190,22 +190,14 @@ async fn informed(gateway: &Gateway) -> Legacy {
 
 /// Splits `/servers/{name=inside}?x=1` into what the document calls it and where it is.
 fn split(path: &str) -> (String, String) {
-    let (mut told, mut place) = ("/api/v1".to_owned(), "/api/v1".to_owned());
     let (parts, query) = path.split_once('?').unwrap_or((path, ""));
-    for part in parts.split('/').skip(1) {
-        let named = part
-            .strip_prefix('{')
-            .and_then(|part| part.strip_suffix('}'));
-        match named.and_then(|part| part.split_once('=')) {
-            Some((name, value)) => {
-                told.push_str(&format!("/{{{name}}}"));
-                place.push_str(&format!("/{value}"));
-            }
-            None => {
-                told.push_str(&format!("/{part}"));
-                place.push_str(&format!("/{part}"));
-            }
-        }
+    let (mut told, mut place) = (Vec::new(), Vec::new());
+    for part in parts.split('/') {
+        let named = part.strip_prefix('{').and_then(|it| it.strip_suffix('}'));
+        let named = named.and_then(|it| it.split_once('='));
+        told.push(named.map_or(part.to_owned(), |(name, _)| format!("{{{name}}}")));
+        place.push(named.map_or(part, |(_, value)| value));
     }
-    (told, format!("{place}?{query}"))
+    let told = format!("/api/v1{}", told.join("/"));
+    (told, format!("/api/v1{}?{query}", place.join("/")))
 }
