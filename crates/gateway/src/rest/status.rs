@@ -240,7 +240,7 @@ pub(super) async fn diagnostics(AxumState(gateway): Shared) -> Response {
     }
     if let Some(problem) = gateway.engine.record_doubt() {
         let hint = "mcpproxy activity verify";
-        problems.push(json!({ "area": "activity log", "problem": problem, "hint": hint }));
+        problems.push(Trouble::new("activity log", problem).with_hint(hint));
     }
     if let Some(problem) = gateway.engine.live_problem() {
         let hint = "see to it that Redis answers at `live.url`";
