@@ -1,5 +1,5 @@
 //! Alerts as posts to a webhook: signed, tried again, in a bounded queue. While the webhook fails, one
-//! alert at a time is tried, and the others wait; nothing else waits for it.
+//! alert at a time is tried, and the others wait, until it takes one again; nothing else waits for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,16 +13,18 @@ use mcpproxy_hooks_remote::Signer;
 use mcpproxy_mcp::dial::Dialer;
 use mcpproxy_policy::settings::Alerts as Settings;
 use serde_json::Value;
-use tokio::sync::{Mutex, Semaphore, mpsc};
+use tokio::sync::{Mutex, Notify, Semaphore, mpsc};
 
 use super::UnderWay;
 
-/// Pauses before each further try.
-const PAUSES: [Duration; 4] = [
+/// Pauses before each further try. A webhook that is put up anew is away for minutes.
+const PAUSES: [Duration; 6] = [
     Duration::from_millis(500),
     Duration::from_secs(2),
     Duration::from_secs(8),
     Duration::from_secs(30),
+    Duration::from_mins(2),
+    Duration::from_mins(10),
 ];
 /// Alerts that are being sent or tried again at once; more wait.
 const AT_ONCE: usize = 16;
@@ -40,6 +42,8 @@ pub(super) struct Webhook {
     failing: AtomicBool,
     /// Held by the one that tries while the webhook fails.
     turn: Mutex<()>,
+    /// Told when it takes alerts again.
+    back: Notify,
     under_way: UnderWay,
 }
 
@@ -50,6 +54,7 @@ impl Webhook {
             clock,
             failing: AtomicBool::new(false),
             turn: Mutex::new(()),
+            back: Notify::new(),
             under_way,
         }
     }
@@ -89,6 +94,8 @@ impl Webhook {
         let id = format!("msg_{:032x}", u128::from_be_bytes(id));
         let mut pauses = PAUSES.iter();
         loop {
+            // Waited for from before the try: the webhook may be back by the time that it has failed.
+            let back = self.back.notified();
             let Err(why) = self.tried(&uri, &signer, &id, &body).await else {
                 return;
             };
@@ -96,7 +103,10 @@ impl Webhook {
                 tracing::error!("an alert did not reach the webhook: {why}");
                 return;
             };
-            tokio::time::sleep(*pause).await;
+            tokio::select! {
+                () = tokio::time::sleep(*pause) => {}
+                () = back => {}
+            }
         }
     }
 
@@ -121,8 +131,11 @@ impl Webhook {
             Ok(Err(_)) => Err("it cannot be reached".to_owned()),
             Err(_) => Err("it did not answer in time".to_owned()),
         };
-        self.failing.store(tried.is_err(), Ordering::Relaxed);
+        let failed = self.failing.swap(tried.is_err(), Ordering::Relaxed);
         drop(turn);
+        if failed && tried.is_ok() {
+            self.back.notify_waiters();
+        }
         tried
     }
 
@@ -142,5 +155,57 @@ impl Webhook {
             }
         }
         headers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcpproxy_core::{Secret, SystemClock};
+    use serde_json::json;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_is_away_for_minutes_gets_what_it_missed_when_it_is_back() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let place = listener.local_addr().unwrap();
+        drop(listener);
+        let settings = Arc::new(Settings {
+            webhook_url: Some(Secret::new(format!("http://{place}/alert"))),
+            ..Settings::default()
+        });
+        let under_way = UnderWay::default();
+        let clock = Arc::new(SystemClock::start());
+        let webhook = Arc::new(Webhook::new(clock, Arc::clone(&under_way)));
+        let (posts, received) = mpsc::channel(64);
+        // More than are tried at once.
+        for number in 0..20 {
+            under_way.fetch_add(1, Ordering::Relaxed);
+            let alert = Arc::new(json!({ "number": number }));
+            posts.send((Arc::clone(&settings), alert)).await.unwrap();
+        }
+        drop(posts);
+        let running = tokio::spawn(webhook.run(received));
+        tokio::time::sleep(Duration::from_secs(90)).await;
+        let listener = TcpListener::bind(place).await.unwrap();
+        let back = Instant::now();
+        for _ in 0..20 {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut buffer = [0; 4096];
+            assert!(stream.read(&mut buffer).await.unwrap() > 0);
+            let answer = b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n";
+            stream.write_all(answer).await.unwrap();
+        }
+        running.await.unwrap();
+        assert_eq!(under_way.load(Ordering::Relaxed), 0);
+        // The first is tried again after two minutes; no other waits for its own pause then.
+        assert!(
+            back.elapsed() < Duration::from_mins(3),
+            "{:?}",
+            back.elapsed()
+        );
     }
 }
