@@ -3,6 +3,7 @@
 //! Deliberately absent: indexes on the records. Each would cost every call; instead a finished
 //! block of records gets one bitmap for each value that occurs in it.
 
+mod ahead;
 mod audit;
 mod baselines;
 mod count;

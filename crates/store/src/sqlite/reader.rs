@@ -8,8 +8,9 @@ use mcpproxy_core::{
     ActivityPage, ActivityQuery, ActivityReader, CallId, CountQuery, Counted, Cursor, Field, Order,
     ReadFault, StatementCheck,
 };
-use rusqlite::{Connection, OptionalExtension as _, Row, Statement};
+use rusqlite::{Connection, Row, Statement};
 
+use super::ahead::Ahead;
 use super::schema::{self, ends};
 use super::{audit, count, row};
 use crate::Error;
@@ -159,19 +160,27 @@ fn blocks_of(connection: &Connection, millis: i64) -> Result<Vec<i64>, Fault> {
 }
 
 /// The spans of time of finished blocks.
-struct Spans<'a>(Statement<'a>);
+struct Spans<'a> {
+    statement: Statement<'a>,
+    ahead: Ahead<(i64, i64)>,
+}
 
 impl<'a> Spans<'a> {
     fn new(connection: &'a Connection) -> Result<Self, Fault> {
-        let sql = "SELECT first_at, last_at FROM block WHERE block = ?";
-        Ok(Self(connection.prepare(sql)?))
+        let sql = "SELECT block, first_at, last_at FROM block WHERE block BETWEEN ? AND ?";
+        Ok(Self {
+            statement: connection.prepare(sql)?,
+            ahead: Ahead::default(),
+        })
     }
 
     fn find(&mut self, block: i64) -> Result<Option<(i64, i64)>, Fault> {
-        let found = self
-            .0
-            .query_row([block], |row| Ok((row.get(0)?, row.get(1)?)));
-        Ok(found.optional()?)
+        let found = self.ahead.find(block, |run| {
+            let span = |row: &Row<'_>| Ok((row.get(0)?, (row.get(1)?, row.get(2)?)));
+            let spans = self.statement.query_map(run, span)?;
+            Ok(spans.collect::<Result<_, _>>()?)
+        })?;
+        Ok(found.copied())
     }
 }
 
@@ -179,6 +188,9 @@ impl<'a> Spans<'a> {
 struct Postings<'a> {
     one: Statement<'a>,
     all: Statement<'a>,
+    run: Statement<'a>,
+    /// The records that digests do not rule out.
+    ahead: BTreeMap<Field, Ahead<Bits>>,
     /// The records of all blocks that have one of many values.
     known: BTreeMap<Field, BTreeMap<i64, Bits>>,
 }
@@ -187,18 +199,30 @@ impl<'a> Postings<'a> {
     fn new(connection: &'a Connection) -> Result<Self, Fault> {
         let one = "SELECT records FROM posting WHERE field = ? AND value = ? AND block = ?";
         let all = "SELECT block, records FROM posting WHERE field = ? AND value = ?";
+        let run = "SELECT block, records FROM posting WHERE field = ? AND value = '' \
+                   AND block BETWEEN ? AND ?";
         Ok(Self {
             one: connection.prepare(one)?,
             all: connection.prepare(all)?,
+            run: connection.prepare(run)?,
+            ahead: BTreeMap::new(),
             known: BTreeMap::new(),
         })
     }
 
     fn find(&mut self, field: Field, values: &[String], block: i64) -> Result<Bits, Fault> {
         if how(field) == How::Digest {
-            let found = self.read(field, "", block, |bytes| digest::find(bytes, values))?;
+            let ahead = self.ahead.entry(field).or_default();
+            let found = ahead.find(block, |[first, last]| {
+                let mut found = BTreeMap::new();
+                let mut rows = self.run.query((code(field), first, last))?;
+                while let Some(row) = rows.next()? {
+                    found.insert(row.get(0)?, digest::find(blob(row, 1)?, values));
+                }
+                Ok(found)
+            })?;
             // Without one an earlier version finished the block.
-            return Ok(found.unwrap_or(Bits::ALL));
+            return Ok(found.cloned().unwrap_or(Bits::ALL));
         }
         let mut any = Bits::NONE;
         if values.len() >= MANY {
@@ -210,8 +234,9 @@ impl<'a> Postings<'a> {
             return Ok(found.cloned().unwrap_or(any));
         }
         for value in values {
-            if let Some(bits) = self.read(field, value, block, Bits::from_bytes)? {
-                any.or(&bits);
+            let mut rows = self.one.query((code(field), value, block))?;
+            if let Some(row) = rows.next()? {
+                any.or(&Bits::from_bytes(blob(row, 0)?));
             }
         }
         Ok(any)
@@ -226,28 +251,17 @@ impl<'a> Postings<'a> {
         for value in values {
             let mut rows = self.all.query((code(field), value))?;
             while let Some(row) = rows.next()? {
-                let bytes = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
-                let bits = Bits::from_bytes(bytes);
+                let bits = Bits::from_bytes(blob(row, 1)?);
                 found.entry(row.get(0)?).or_insert(Bits::NONE).or(&bits);
             }
         }
         Ok(found)
     }
+}
 
-    fn read(
-        &mut self,
-        field: Field,
-        value: &str,
-        block: i64,
-        read: impl FnOnce(&[u8]) -> Bits,
-    ) -> Result<Option<Bits>, Fault> {
-        let mut rows = self.one.query((code(field), value, block))?;
-        let Some(row) = rows.next()? else {
-            return Ok(None);
-        };
-        let bytes = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
-        Ok(Some(read(bytes)))
-    }
+fn blob<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a [u8], Fault> {
+    let kept = row.get_ref(column)?;
+    Ok(kept.as_blob().map_err(rusqlite::Error::from)?)
 }
 
 /// A question being answered: block by block, newest first, and within a block only the records
@@ -301,7 +315,7 @@ impl<'a> Search<'a> {
     fn begun(mut self) -> Result<ActivityPage, Fault> {
         let (first, last) = ends(self.connection)?;
         let mut blocks = Vec::new();
-        for block in first / SIZE..=last / SIZE {
+        for block in (first / SIZE..=last / SIZE).rev() {
             let span = self.spans.find(block)?;
             blocks.push((span.map_or(i64::MAX, |(_, latest)| latest), block));
         }
