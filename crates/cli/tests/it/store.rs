@@ -36,27 +36,49 @@ async fn verified(home: &Home) -> (Option<i32>, Value) {
     (done.status.code(), said)
 }
 
+/// Four callers who call until they are told to end, and how many of their calls were answered.
+struct Load {
+    answered: Arc<AtomicUsize>,
+    callers: Vec<tokio::task::JoinHandle<()>>,
+}
+
+impl Load {
+    async fn start(gateway: &Gateway) -> Self {
+        let answered = Arc::new(AtomicUsize::new(0));
+        let mut callers = Vec::new();
+        for _ in 0..4 {
+            let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+            let answered = Arc::clone(&answered);
+            callers.push(tokio::spawn(async move {
+                loop {
+                    downstream.call("echo__echo", json!({ "text": "x" })).await;
+                    answered.fetch_add(1, Ordering::SeqCst);
+                }
+            }));
+        }
+        Self { answered, callers }
+    }
+
+    fn answered(&self) -> usize {
+        self.answered.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.callers.iter().for_each(tokio::task::JoinHandle::abort);
+    }
+}
+
 /// Kills a gateway while four callers call, and returns how many of their calls were answered.
 async fn kill_under_load(gateway: Gateway) -> (Home, usize) {
-    let answered = Arc::new(AtomicUsize::new(0));
-    let mut callers = Vec::new();
-    for _ in 0..4 {
-        let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
-        let answered = Arc::clone(&answered);
-        callers.push(tokio::spawn(async move {
-            loop {
-                downstream.call("echo__echo", json!({ "text": "x" })).await;
-                answered.fetch_add(1, Ordering::SeqCst);
-            }
-        }));
-    }
+    let load = Load::start(&gateway).await;
     until("some answers", || async {
-        (answered.load(Ordering::SeqCst) >= 200).then_some(())
+        (load.answered() >= 200).then_some(())
     })
     .await;
     let home = gateway.kill().await;
-    callers.iter().for_each(tokio::task::JoinHandle::abort);
-    (home, answered.load(Ordering::SeqCst))
+    (home, load.answered())
 }
 
 fn check_kept(records: &[Value], answered: usize) {
@@ -179,20 +201,45 @@ async fn the_last_run_of_a_gateway_cannot_be_taken_out_unseen() {
     );
 }
 
+/// What somebody changed is evidence: it is not dropped, and whoever looks after the gateway hears of
+/// it.
+#[tokio::test]
+async fn a_record_that_was_changed_is_not_dropped_and_the_gateway_says_so() {
+    let activity = json!({ "durability": "relaxed", "max_records": 2048 });
+    let (_upstream, config) = echo(&json!({ "activity": activity })).await;
+    let gateway = Gateway::start(&config).await;
+    let _load = Load::start(&gateway).await;
+    let log = rusqlite::Connection::open(gateway.home.log()).unwrap();
+    log.busy_timeout(Duration::from_secs(10)).unwrap();
+    let sql = "UPDATE activity SET principal = 'nobody' WHERE seq = 17";
+    until("the record", || async {
+        (log.execute(sql, []).unwrap() > 0).then_some(())
+    })
+    .await;
+    let said = until("word of it", || async {
+        let diagnosed = gateway.api("/diagnostics").await;
+        let problems = diagnosed["problems"].as_array().unwrap();
+        let about = |one: &&Value| one["area"] == "activity log";
+        problems.iter().find(about).cloned()
+    })
+    .await;
+    assert_eq!(said["hint"], "mcpproxy activity verify", "{said}");
+    let problem = said["problem"].as_str().unwrap();
+    gateway.until_logged(problem).await;
+    let there = "SELECT count(*) FROM activity WHERE seq = 17";
+    let there: i64 = log.query_row(there, [], |row| row.get(0)).unwrap();
+    assert_eq!(there, 1);
+    let doctor = gateway.home.run(&["doctor"]).await;
+    let doctor = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(doctor.contains(problem), "{doctor}");
+}
+
 /// SC-006.
 #[tokio::test]
 async fn under_load_a_record_is_found_within_two_seconds_of_its_call() {
     let (_upstream, config) = echo(&json!({ "activity": { "durability": "relaxed" } })).await;
     let gateway = Gateway::start(&config).await;
-    let mut callers = Vec::new();
-    for _ in 0..4 {
-        let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
-        callers.push(tokio::spawn(async move {
-            loop {
-                downstream.call("echo__echo", json!({ "text": "x" })).await;
-            }
-        }));
-    }
+    let _load = Load::start(&gateway).await;
     let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
     for _ in 0..5 {
         let before = gateway.api("/activity?tool=add&limit=100").await;
@@ -209,7 +256,6 @@ async fn under_load_a_record_is_found_within_two_seconds_of_its_call() {
         let took = answered.elapsed();
         assert!(took < Duration::from_secs(2), "{took:?}");
     }
-    callers.iter().for_each(tokio::task::JoinHandle::abort);
 }
 
 #[tokio::test(flavor = "multi_thread")]
