@@ -5,6 +5,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Wall;
@@ -40,7 +41,7 @@ pub struct Claims {
 }
 
 /// What a caller may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PrincipalKind {
     /// Holds the API key, or came over the Unix socket with the owner's uid: may administer.

@@ -16,6 +16,7 @@ use mcpproxy_hooks::Registry;
 use mcpproxy_policy::scenario::{AnswerName, Caller};
 use mcpproxy_policy::{decide, explain};
 use mcpproxy_text::{Fault, Limits, check};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
@@ -31,7 +32,8 @@ use crate::ready::EngineSettings;
 const PACE: Duration = Duration::from_secs(10);
 
 /// A session that went by.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "PastSession")]
 pub struct Session {
     /// Its name.
     #[serde(default)]
@@ -98,19 +100,24 @@ pub enum SessionFault {
 }
 
 /// One call of it. What is misspelled would be judged without it: nothing unknown is passed over.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "PastCall", description = "One call of it.")]
 pub struct Step {
     /// The upstream; without it the tool may be named `server:tool`.
     #[serde(default)]
+    #[schemars(length(min = 1))]
     pub server: Option<String>,
     /// The tool.
+    #[schemars(length(min = 1))]
     pub tool: String,
     /// What was sent.
     #[serde(default)]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub args: Option<Box<RawValue>>,
     /// What came back: a text, or a value.
     #[serde(default)]
+    #[schemars(with = "serde_json::Value")]
     pub result: Option<Box<RawValue>>,
     /// The operation that the agent declared.
     #[serde(default)]

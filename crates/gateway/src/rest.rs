@@ -110,7 +110,7 @@ fn outside() -> Vec<Route> {
 
 /// What is on record.
 fn about_records() -> Vec<Route> {
-    let number = |most: u64| json!({ "type": "integer", "minimum": 0, "maximum": most });
+    let number = |most: u64| json!({ "type": "integer", "minimum": 1, "maximum": most });
     let period = json!({ "type": "string", "enum": ["1h", "24h", "7d", "30d"] });
     let group = json!({ "type": "string", "enum": [
         "server", "tool", "type", "status", "session_id", "principal", "agent", "flow_type",
@@ -234,12 +234,7 @@ fn about_calls() -> Vec<Route> {
             pipeline::list,
             Told::giving::<pipeline::Hooks>("Says how guards and hooks are doing."),
         ),
-        Route::at("/hooks/evaluate").post(
-            hooks::evaluate,
-            Told::giving::<hooks::Evaluated<'static>>("Answers an agent's hook.")
-                .whose(For::Agents)
-                .body::<servers::Settings>(),
-        ),
+        Route::at("/hooks/evaluate").post(hooks::evaluate, hooks::told()),
     ]
 }
 
@@ -365,7 +360,7 @@ fn about_settings() -> Vec<Route> {
         Route::at("/policy/explain").post(
             policy::explain,
             Told::giving::<Explanation>("Explains what would happen to a call.")
-                .body::<servers::Settings>(),
+                .body::<policy::Tried>(),
         ),
         Route::at("/policy/replay").post(
             policy::replay,

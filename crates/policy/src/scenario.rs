@@ -11,6 +11,7 @@ use std::sync::Arc;
 use mcpproxy_core::{
     Action, Claims, FlowType, Likeness, Operation, Principal, PrincipalKind, RiskLevel, Verdict,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -34,7 +35,7 @@ pub struct Scenario<C> {
 }
 
 /// Somebody who calls, as their credential would name them.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Caller {
     /// What kind of credential they show.

@@ -38,12 +38,20 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// When to come again after too many long questions at once.
 const LATER: Duration = Duration::from_secs(1);
 
+/// A date, or a time as RFC 3339 has it. That a month has fewer days is for the reader to say.
+const TIME: &str = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])\
+    ([Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9]))?$";
+
 /// Adds to what is told of a route the filters that it takes.
 pub(super) fn filtered(mut told: Told) -> Told {
     for field in Field::ALL {
-        let schema = match field.known() {
-            Some(known) => json!({ "type": "string", "enum": known }),
-            None => json!({ "type": "string" }),
+        let schema = match (field, field.known()) {
+            (Field::Kind | Field::Status, Some(known)) => {
+                let one = known.join("|");
+                json!({ "type": "string", "pattern": format!("^({one})(,({one}))*$") })
+            }
+            (_, Some(known)) => json!({ "type": "string", "enum": known }),
+            (_, None) => json!({ "type": "string" }),
         };
         let about = match field {
             Field::RiskLevel => "That level and above.",
@@ -65,7 +73,7 @@ pub(super) fn filtered(mut told: Told) -> Told {
     }
     let time = json!({
         "type": "string",
-        "pattern": "^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])$",
+        "pattern": TIME,
         "description": "A date, or a time as RFC 3339 has it.",
     });
     told.whose(For::Auditors)

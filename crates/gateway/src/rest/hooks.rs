@@ -23,8 +23,9 @@ use mcpproxy_mcp::body::read_bounded;
 use mcpproxy_mcp::compose::quoted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::route::{self, For};
 use super::{Shared, Who, done, failed, taken};
 use crate::aim::Aim;
 use crate::gateway::Gateway;
@@ -86,6 +87,36 @@ pub(super) struct Evaluated<'a> {
     event: Option<&'static str>,
     /// The event, as the agent calls it.
     event_name: &'a str,
+}
+
+/// What the document tells of it. A payload is whatever its agent sends, so that no more can be said
+/// of it than that it is an object.
+pub(super) fn told() -> route::Told {
+    let text = json!({ "type": "string" });
+    let agents = HookAgent::ALL.map(HookAgent::name);
+    route::Told::giving::<Evaluated<'static>>("Answers an agent's hook.")
+        .whose(For::Agents)
+        .query(
+            "agent",
+            &json!({ "type": "string", "enum": agents }),
+            "Whose payload it is; told by its members where nothing is said.",
+        )
+        .query(
+            "event",
+            &text,
+            "The event, as the agent or the specification calls it, where the payload does not name it.",
+        )
+        .query(
+            "asked",
+            &text,
+            "Names the question, so that a hook that did not wait can tell of it later.",
+        )
+        .query(
+            "late",
+            &json!({ "type": "string", "enum": ["allow", "warn", "ask", "deny"] }),
+            "What the hook answers by itself if this takes too long; allow where nothing is said.",
+        )
+        .body::<Map<String, Value>>()
 }
 
 /// Answers a hook.

@@ -211,7 +211,10 @@ fn responses(method: &str, told: &Told, generator: &mut SchemaGenerator) -> Valu
         "4XX": { "$ref": "#/components/responses/Refused" },
         "503": { "$ref": "#/components/responses/Refused" },
     });
-    if let (Some(responses), "get") = (responses.as_object_mut(), method) {
+    // What stands in no envelope has no tag.
+    if let (Some(responses), "get", Answer::Data(_)) =
+        (responses.as_object_mut(), method, told.answer)
+    {
         let unchanged = json!({ "description": "It is as `If-None-Match` says." });
         responses.insert("304".to_owned(), unchanged);
     }

@@ -1,5 +1,6 @@
 //! Trying the policy: what would happen to a call, and what would have happened to those on record.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,8 +8,8 @@ use axum::extract::State as AxumState;
 use axum::response::Response;
 use http::StatusCode;
 use mcpproxy_core::Span;
-use mcpproxy_engine::replay::Session;
-use schemars::JsonSchema;
+use mcpproxy_engine::replay::{Session, Step};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -22,6 +23,27 @@ use super::{Shared, Who, done, failed, refused};
 const MOST_CALLS: usize = 1000;
 /// How far back calls are judged again where nothing is said.
 const WEEK: Duration = Duration::from_hours(24 * 7);
+
+/// What the policy can be asked about, as the document tells of it. A session is read by its own
+/// rules ([`Session::read`]), which name the call that is wrong.
+#[derive(Debug)]
+pub(super) struct Tried;
+
+impl JsonSchema for Tried {
+    fn schema_name() -> Cow<'static, str> {
+        "Tried".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A call, or a session whose last call is explained.",
+            "anyOf": [
+                generator.subschema_for::<Step>(),
+                generator.subschema_for::<Session>(),
+            ],
+        })
+    }
+}
 
 /// Explains what would happen to a call, tier by tier and point by point.
 pub(super) async fn explain(
