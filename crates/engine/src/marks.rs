@@ -116,14 +116,14 @@ fn inner<'a>(detector: &Detector, text: &str, place: &'a str, marks: &mut Vec<Ma
 
 /// Tells whether a text holds a secret.
 pub(crate) fn has_secret(detector: &Detector, text: &str) -> bool {
-    let report = detector.text(text);
-    let labels = report
-        .detections
-        .iter()
-        .filter_map(|found| label(&found.detection));
-    labels
-        .into_iter()
-        .any(|label| label.nature == Nature::Secret)
+    tells_secret(&detector.text(text))
+}
+
+/// Tells whether what was found in a text is a secret.
+pub(crate) fn tells_secret(report: &Report) -> bool {
+    let labels = report.detections.iter();
+    let mut labels = labels.filter_map(|found| label(&found.detection));
+    labels.any(|label| label.nature == Nature::Secret)
 }
 
 /// Places of a message in which an agent names what it uses.
@@ -135,15 +135,23 @@ const NAMES: [&str; 4] = [
 ];
 
 /// Tells whether what a call uses is named by something sensitive: a secret by its looks, or something
-/// that was read before. A tool is named as its upstream lists it, which is looked at elsewhere.
+/// that was read before.
 pub(crate) fn is_unnamed(detector: &Detector, call: &Call, facts: &Facts) -> bool {
     let known = facts
         .flow
         .matches
         .iter()
         .any(|one| one.label.is_some() && NAMES.contains(&&*one.place));
+    let name = call.tool.tool.as_str();
+    // Nearly all calls are of tools, and hardly any name of one could be a secret.
     let is_tool = call.kind.method() == "tools/call";
-    known || (!is_tool && has_secret(detector, call.tool.tool.as_str()))
+    known || ((!is_tool || may_be_secret(name)) && has_secret(detector, name))
+}
+
+/// Tells whether a name could hold a secret at all: keys have digits, and addresses colons.
+fn may_be_secret(name: &str) -> bool {
+    let telling = |byte: u8| byte.is_ascii_digit() || byte == b':' || !byte.is_ascii();
+    name.len() >= VALUE && name.bytes().any(telling)
 }
 
 /// Takes the words out of a finding that name a secret: agents choose the keys of their objects.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::classes::Profile;
 use crate::engine::Engine;
 use crate::engine::keeping::LEAST;
-use crate::quarantine::{Extent, Held, Known, Listing, NotSet, Offered, Which, event, log, record};
+use crate::quarantine::{Extent, Held, Known, Listing, NotSet, Offered, Told, Which};
 use crate::ready::Ready;
 
 /// What changed in something since it was approved.
@@ -101,14 +101,17 @@ impl Engine {
             return;
         }
         let (_, now) = self.now();
-        let how = self.ready().settings.durability;
-        for turn in &news.0 {
-            log(turn);
-            self.events().tell(event(turn, now));
+        let ready = self.ready();
+        let how = ready.settings.durability;
+        let told = news.0.iter().map(|turn| Told::new(&ready.detector, turn));
+        let told: Vec<_> = told.collect();
+        for one in &told {
+            one.log();
+            self.events().tell(one.event(now));
         }
         // CRASH: the states are on disk already. A stop here leaves them without their records, but
         // what they are about has not been shown to anybody yet.
-        let records = news.0.iter().map(|turn| record(turn, door, now));
+        let records = told.iter().map(|one| one.record(door, now));
         // Handed over together, in order: a long list waits for the disk once, not for each of its tools.
         let kept = join_all(records.map(|record| self.sink().append(record, how)));
         let kept = tokio::time::timeout(LEAST, kept).await;

@@ -28,7 +28,7 @@ use self::alarms::Alarms;
 use self::book::Book;
 pub use self::judge::Extent;
 pub(crate) use self::judge::Listing;
-pub(crate) use self::news::{event, log, record};
+pub(crate) use self::news::Told;
 use crate::pipeline::HOOKED;
 
 /// One thing as an upstream lists it.

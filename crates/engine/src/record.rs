@@ -6,11 +6,12 @@ use mcpproxy_core::{
     Gap, HookNote, Label, MessageKind, Outcome, Owner, Record, Risk, RiskLevel, Severity, Status,
     Verdict, Wall,
 };
+use mcpproxy_detect::mask::mask_in;
 use mcpproxy_detect::{Category, Detector, Report};
 use mcpproxy_flow::Summary;
 
 use crate::known::WITHHELD;
-use crate::marks::has_secret;
+use crate::marks::{has_secret, tells_secret};
 
 /// The longest text of one field of a record, in characters.
 const RECORDED: usize = 256;
@@ -56,7 +57,8 @@ fn add(detected: &mut Detected, kind: &str, severity: Severity) {
     }
 }
 
-/// Composes the record of a call. What an agent wrote about it is left out if it holds a secret.
+/// Composes the record of a call. What an agent wrote about it is left out if it holds a secret, and
+/// masked where it holds personal data; both count as detected.
 pub(crate) fn record(
     detector: &Detector,
     call: &Call,
@@ -65,6 +67,8 @@ pub(crate) fn record(
     problem: Option<&str>,
     detected: &Detected,
 ) -> Record {
+    let mut detected = detected.clone();
+    let declared = declared(detector, &call.declared, &mut detected);
     let kind = match &call.kind {
         MessageKind::Request(method) if &**method == "tools/call" => "tool_call",
         MessageKind::Request(_) | MessageKind::Notification(_) | MessageKind::Answer(_) => {
@@ -89,7 +93,7 @@ pub(crate) fn record(
         enforcement: verdict.enforced,
         flow_type: verdict.flow,
         risk: verdict.risk,
-        declared: shortened(detector, &call.declared),
+        declared,
         findings: verdict.findings.to_vec(),
         has_sensitive_data: detected.worst.is_some(),
         detection_types: detected.types.iter().cloned().collect(),
@@ -179,23 +183,35 @@ pub(crate) fn missed(detector: &Detector, id: CallId, gap: &Gap, class: Classifi
     }
 }
 
-/// What an agent declares, with its own words cut like any text of a record.
-fn shortened(detector: &Detector, declared: &Declared) -> Declared {
-    let cut = |text: &Option<Box<str>>| {
+/// What an agent declares, with its own words masked and cut like any text of a record.
+fn declared(detector: &Detector, said: &Declared, detected: &mut Detected) -> Declared {
+    let mut shown = |text: &Option<Box<str>>| {
         let text = text.as_deref()?;
-        Some(if has_secret(detector, text) {
+        let report = detector.text(text);
+        note_detected(&report, detected);
+        Some(if tells_secret(&report) {
             WITHHELD.into()
         } else {
-            short(text).into()
+            masked(text, report).into()
         })
     };
     Declared {
-        operation: declared.operation,
-        sensitivity: cut(&declared.sensitivity),
-        reason: cut(&declared.reason),
-        flow_justification: cut(&declared.flow_justification),
-        flow_destination_type: cut(&declared.flow_destination_type),
+        operation: said.operation,
+        sensitivity: shown(&said.sensitivity),
+        reason: shown(&said.reason),
+        flow_justification: shown(&said.flow_justification),
+        flow_destination_type: shown(&said.flow_destination_type),
     }
+}
+
+/// Masks and cuts a text in which something was found; what was not read to its end is not shown.
+pub(crate) fn masked(text: &str, report: Report) -> String {
+    if !report.coverage.is_complete() {
+        return WITHHELD.to_owned();
+    }
+    let found = report.detections.into_iter();
+    let found: Vec<_> = found.map(|found| found.detection).collect();
+    short(&mask_in(text, &found))
 }
 
 pub(crate) fn short(text: &str) -> String {

@@ -279,6 +279,11 @@ impl Engine {
     pub fn records_waiting(&self) -> usize {
         self.sink.waiting()
     }
+
+    /// Returns how many records were lost since the start.
+    pub fn records_lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed) + self.sink.lost()
+    }
 }
 
 /// What a trace needs to know of a call: whose part it is, and the id it left under.

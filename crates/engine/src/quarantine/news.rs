@@ -1,99 +1,131 @@
 //! What is told when something goes into quarantine or comes out: the record, the event, the line
-//! in the log of the process.
+//! in the log of the process. Upstreams choose names, and a name may be an address with a password.
 
 use mcpproxy_core::{
-    Action, CallId, Door, OfferKind, OfferState, QuarantineNote, Record, Severity, Status, Wall,
+    Action, CallId, Detected, Door, OfferKind, OfferState, QuarantineNote, Record, Severity,
+    Status, Wall,
 };
+use mcpproxy_detect::Detector;
 use mcpproxy_hooks::guards::{Turn, fingerprint};
 
 use crate::events::{Event, QuarantineNews};
-use crate::record::short;
+use crate::record::{masked, note_detected, short};
 
-/// Composes the record of a change.
-pub(crate) fn record(turn: &Turn, door: Door, now: Wall) -> Record {
-    let baseline = &turn.baseline;
-    let kind = match baseline.kind {
-        OfferKind::Server => "quarantine_change",
-        OfferKind::Tool
-        | OfferKind::Prompt
-        | OfferKind::Resource
-        | OfferKind::Template
-        | OfferKind::Instructions => "tool_quarantine_change",
-    };
-    let (status, decision, severity) = match baseline.state {
-        OfferState::Approved if is_odd(turn) => {
-            (Status::Success, Action::Warn, Some(Severity::Low))
+/// A change, in words that may be shown.
+#[derive(Debug)]
+pub(crate) struct Told<'a> {
+    turn: &'a Turn,
+    name: String,
+    reason: String,
+    detected: Detected,
+}
+
+impl<'a> Told<'a> {
+    /// Masks what the name holds.
+    pub(crate) fn new(detector: &Detector, turn: &'a Turn) -> Self {
+        let baseline = &turn.baseline;
+        let report = detector.text(&baseline.name);
+        let mut detected = Detected::default();
+        note_detected(&report, &mut detected);
+        let name = masked(&baseline.name, report);
+        let reason = turn.notice.as_deref().unwrap_or(&baseline.reason);
+        let reason = if detected.worst.is_some() {
+            reason.replace(&*baseline.name, &name)
+        } else {
+            reason.to_owned()
+        };
+        Self {
+            turn,
+            name,
+            reason: short(&reason),
+            detected,
         }
-        OfferState::Approved => (Status::Success, Action::Allow, None),
-        OfferState::Quarantined | OfferState::Blocked => {
-            (Status::Blocked, Action::Deny, Some(Severity::Medium))
+    }
+
+    /// Composes the record of it.
+    pub(crate) fn record(&self, door: Door, now: Wall) -> Record {
+        let baseline = &self.turn.baseline;
+        let kind = match baseline.kind {
+            OfferKind::Server => "quarantine_change",
+            OfferKind::Tool
+            | OfferKind::Prompt
+            | OfferKind::Resource
+            | OfferKind::Template
+            | OfferKind::Instructions => "tool_quarantine_change",
+        };
+        let (status, decision, severity) = match baseline.state {
+            OfferState::Approved if is_odd(self.turn) => {
+                (Status::Success, Action::Warn, Some(Severity::Low))
+            }
+            OfferState::Approved => (Status::Success, Action::Allow, None),
+            OfferState::Quarantined | OfferState::Blocked => {
+                (Status::Blocked, Action::Deny, Some(Severity::Medium))
+            }
+            OfferState::RugPull => (Status::Blocked, Action::Deny, Some(Severity::High)),
+        };
+        Record {
+            server_name: baseline.upstream.to_string(),
+            tool_name: self.name.clone(),
+            status,
+            timestamp: now.rfc3339(),
+            principal: short(&baseline.by),
+            decision,
+            effective: decision,
+            has_sensitive_data: self.detected.worst.is_some(),
+            detection_types: self.detected.types.iter().cloned().collect(),
+            max_severity: severity.max(self.detected.worst),
+            quarantine: Some(Box::new(self.note())),
+            ..Record::new(id(self.turn, now), kind, door)
         }
-        OfferState::RugPull => (Status::Blocked, Action::Deny, Some(Severity::High)),
-    };
-    Record {
-        server_name: baseline.upstream.to_string(),
-        tool_name: short(&baseline.name),
-        status,
-        timestamp: now.rfc3339(),
-        principal: short(&baseline.by),
-        decision,
-        effective: decision,
-        max_severity: severity,
-        quarantine: Some(Box::new(note(turn))),
-        ..Record::new(id(turn, now), kind, door)
+    }
+
+    fn note(&self) -> QuarantineNote {
+        let baseline = &self.turn.baseline;
+        QuarantineNote {
+            kind: baseline.kind,
+            state: baseline.state,
+            before: self.turn.before,
+            by: short(&baseline.by),
+            reason: self.reason.clone(),
+        }
+    }
+
+    /// Composes the event of it.
+    pub(crate) fn event(&self, now: Wall) -> Event {
+        let baseline = &self.turn.baseline;
+        let news = QuarantineNews {
+            activity_id: id(self.turn, now),
+            server_name: baseline.upstream.to_string(),
+            tool_name: self.name.clone(),
+            note: self.note(),
+        };
+        match baseline.kind {
+            OfferKind::Server => Event::QuarantineChange(news),
+            OfferKind::Tool
+            | OfferKind::Prompt
+            | OfferKind::Resource
+            | OfferKind::Template
+            | OfferKind::Instructions => Event::ToolQuarantineChange(news),
+        }
+    }
+
+    /// Puts it into the log of the process.
+    pub(crate) fn log(&self) {
+        let baseline = &self.turn.baseline;
+        let (kind, state) = (baseline.kind.name(), baseline.state.name());
+        let (upstream, name) = (&baseline.upstream, self.name.escape_debug());
+        let line = format!("{kind} `{upstream}:{name}` is {state}: {}", self.reason);
+        if baseline.is_approved() && !is_odd(self.turn) {
+            tracing::info!("{line}");
+        } else {
+            tracing::warn!("{line}");
+        }
     }
 }
 
 /// Tells whether something was let in at first sight although there is something to say of it.
 fn is_odd(turn: &Turn) -> bool {
     turn.before.is_none() && turn.notice.is_some()
-}
-
-fn note(turn: &Turn) -> QuarantineNote {
-    let baseline = &turn.baseline;
-    let reason = turn.notice.as_deref().unwrap_or(&baseline.reason);
-    QuarantineNote {
-        kind: baseline.kind,
-        state: baseline.state,
-        before: turn.before,
-        by: short(&baseline.by),
-        reason: short(reason),
-    }
-}
-
-/// Composes the event of a change.
-pub(crate) fn event(turn: &Turn, now: Wall) -> Event {
-    let baseline = &turn.baseline;
-    let news = QuarantineNews {
-        activity_id: id(turn, now),
-        server_name: baseline.upstream.to_string(),
-        tool_name: short(&baseline.name),
-        note: note(turn),
-    };
-    match baseline.kind {
-        OfferKind::Server => Event::QuarantineChange(news),
-        OfferKind::Tool
-        | OfferKind::Prompt
-        | OfferKind::Resource
-        | OfferKind::Template
-        | OfferKind::Instructions => Event::ToolQuarantineChange(news),
-    }
-}
-
-/// Puts a change into the log of the process.
-pub(crate) fn log(turn: &Turn) {
-    let note = note(turn);
-    let (upstream, name) = (&turn.baseline.upstream, &turn.baseline.name);
-    let (kind, state, reason) = (note.kind.name(), note.state.name(), note.reason);
-    let line = format!(
-        "{kind} `{upstream}:{}` is {state}: {reason}",
-        name.escape_debug()
-    );
-    if turn.baseline.is_approved() && !is_odd(turn) {
-        tracing::info!("{line}");
-    } else {
-        tracing::warn!("{line}");
-    }
 }
 
 /// The id of a change: it differs between two changes of one millisecond.

@@ -274,6 +274,27 @@ fn who_stands_in_for_whom_does_not_depend_on_who_lists_first() {
     }
 }
 
+/// Regression for #8: what an upstream calls a resource was told as it is, with the password in it.
+#[test]
+fn a_password_in_a_name_is_told_nowhere() {
+    const PASSWORD: &str = "tR0ub4dor-and-3x";
+    let desk = Desk::new();
+    let name = format!("postgres://admin:{PASSWORD}@db.internal/prod");
+    let turns = desk.lists("base", &[tool(&name, POISON)]);
+    let turn = turns
+        .iter()
+        .find(|turn| turn.baseline.name.contains("prod"));
+    let detector = Detector::new(&Detection::default()).unwrap();
+    let told = Told::new(&detector, turn.unwrap());
+    let record = told.record(Door::Internal, Wall(1));
+    assert!(record.tool_name.contains("db.internal/prod"), "{record:?}");
+    assert!(record.has_sensitive_data && !record.detection_types.is_empty());
+    let event = serde_json::to_string(&told.event(Wall(1))).unwrap();
+    for shown in [&format!("{record:?}"), &event] {
+        assert!(!shown.contains(PASSWORD), "{shown}");
+    }
+}
+
 #[test]
 fn a_namesake_is_shown_and_its_record_warns() {
     let desk = Desk::new();
@@ -288,8 +309,10 @@ fn a_namesake_is_shown_and_its_record_warns() {
     let [told] = told.as_slice() else {
         panic!("{told:?}")
     };
-    let record = news::record(told, Door::Internal, Wall(1));
+    let detector = Detector::new(&Detection::default()).unwrap();
+    let record = Told::new(&detector, told).record(Door::Internal, Wall(1));
     assert_eq!(record.decision, Action::Warn);
+    assert!(!record.has_sensitive_data);
     let note = record.quarantine.unwrap();
     assert_eq!(note.reason, "it has the name of `search` of `notes`");
     // The same listing again is no news.

@@ -120,7 +120,8 @@ pub(super) fn problem(gateway: &Gateway, upstream: &UpstreamId) -> Option<Troubl
         return Some(Trouble::new(upstream.as_str(), problem).with_hint(hint));
     }
     let first = others.first()?;
-    let (count, name) = (others.len(), &first.name);
+    // Upstreams choose names, and one may be an address with a password.
+    let (count, name) = (others.len(), gateway.engine.masked(&first.name));
     let problem = format!(
         "{count} of what it offers is withheld, as `{name}`: {}",
         first.reason
