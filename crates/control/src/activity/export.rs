@@ -224,8 +224,9 @@ impl Export {
             *counts.entry(text(name).to_owned()).or_default() += 1;
         };
         count(&mut counted.by_type, "type");
-        count(&mut counted.by_risk, "risk_level");
+        // The end of a session tells once more of the worst in it.
         if text("type") != CLOSING {
+            count(&mut counted.by_risk, "risk_level");
             count(&mut counted.by_flow, "flow_type");
         }
     }

@@ -345,8 +345,9 @@ impl Summing {
         };
         count(&mut summary.by_status, &cell.status);
         count(&mut summary.by_type, &cell.kind);
-        count(&mut summary.by_risk, &cell.risk_level);
+        // The end of a session tells once more of the worst in it.
         if cell.kind != CLOSING {
+            count(&mut summary.by_risk, &cell.risk_level);
             count(&mut summary.by_flow, &cell.flow_type);
         }
         let last = summary.buckets.len().saturating_sub(1);

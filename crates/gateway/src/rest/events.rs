@@ -11,7 +11,7 @@ use axum::extract::State as AxumState;
 use axum::response::sse::{Event as Sent, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::unfold;
-use http::{HeaderMap, HeaderName, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mcpproxy_core::{Clock, Principal, Wall};
 use mcpproxy_engine::Event;
 use mcpproxy_engine::events::{Listening, Numbered};
@@ -93,9 +93,11 @@ pub(super) async fn listen(
             return failed(StatusCode::BAD_REQUEST, &message, Some(&hint));
         }
     };
-    let last = headers.get(LAST).and_then(|last| last.to_str().ok());
-    // A number that is not ours is one of another run: something was missed.
-    let last = last.map(|last| number(last).unwrap_or_default());
+    // What is no number of ours is one of another run: something was missed.
+    let known = |last: &HeaderValue| number(last.to_str().ok()?);
+    let last = headers
+        .get(LAST)
+        .map(|last| known(last).unwrap_or_default());
     let listening = gateway.engine.events().listen(last, gateway.clock.wall().0);
     gateway.watchers.came.notify_one();
     let (sender, receiver) = mpsc::channel(WAITING);

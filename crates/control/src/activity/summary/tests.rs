@@ -292,6 +292,23 @@ fn calls_are_counted_once_and_nothing_else_is_a_call() {
     check("hook_evaluation", &[hook("pre", "gateway"), stopped], 1);
 }
 
+/// Regression for #8: one critical call of a session that ended was two.
+#[test]
+fn the_end_of_a_session_is_no_second_risk() {
+    let of = |kind: &str| {
+        record(&[
+            ("type", json!(kind)),
+            ("timestamp", json!("2026-03-04T23:30:00Z")),
+            ("risk_level", json!("critical")),
+            ("flow_type", json!("internal→external")),
+        ])
+    };
+    let summary = count(vec![of("tool_call"), of("flow_summary")], "1h", None);
+    assert_eq!(summary.total, 2);
+    assert_eq!(summary.by_risk["critical"], 1);
+    assert_eq!(summary.by_flow["internal→external"], 1);
+}
+
 #[test]
 fn only_calls_are_stopped() {
     let at = ("timestamp", json!("2026-03-04T23:30:00Z"));
