@@ -268,4 +268,9 @@ pub trait ActivitySink: Send + Sync + fmt::Debug {
     fn waiting(&self) -> usize {
         0
     }
+
+    /// Returns how many records it took and could not write, since the start.
+    fn lost(&self) -> u64 {
+        0
+    }
 }

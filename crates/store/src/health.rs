@@ -9,7 +9,9 @@ pub(crate) struct Health {
     /// Asked before every call, so that nobody waits for the lock while all is well.
     broken: AtomicBool,
     why: Mutex<Option<String>>,
+    /// Since all was well, and since the start.
     lost: AtomicU64,
+    ever_lost: AtomicU64,
     doubt: Mutex<Option<String>>,
 }
 
@@ -18,6 +20,7 @@ impl Health {
     pub(crate) fn fail(&self, why: &str, lost: usize) {
         let lost = u64::try_from(lost).unwrap_or(u64::MAX);
         self.lost.fetch_add(lost, Ordering::Relaxed);
+        self.ever_lost.fetch_add(lost, Ordering::Relaxed);
         *self.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.to_owned());
         self.broken.store(true, Ordering::Release);
     }
@@ -31,6 +34,11 @@ impl Health {
     /// Returns how many records were lost since all was well.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many records were lost since the start.
+    pub(crate) fn ever_lost(&self) -> u64 {
+        self.ever_lost.load(Ordering::Relaxed)
     }
 
     /// Notes why old records are not dropped; tells whether that is news.

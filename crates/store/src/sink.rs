@@ -156,6 +156,10 @@ impl ActivitySink for Sink {
     fn waiting(&self) -> usize {
         self.queue.waiting()
     }
+
+    fn lost(&self) -> u64 {
+        self.health.ever_lost()
+    }
 }
 
 impl Drop for Sink {

@@ -268,6 +268,8 @@ async fn after_a_fault_writing_goes_on_and_the_gap_is_on_record() {
     let reader = log.reader();
     assert_eq!(numbers(&reader, &query(&[])), [5, 3, 1]);
     assert_eq!(reader.page(&query(&[])).unwrap().lost, 2);
+    // Also when all is well again.
+    assert_eq!(log.sink.lost(), 2);
     let check = |sql: &str, expect: &[&str]| {
         tamper(&log.path(), sql);
         let found = log.reader().verify(&WordSigner("ours")).unwrap();

@@ -100,6 +100,7 @@ async fn what_deploy_looks_at_is_counted() {
         r#"mcpproxy_call_duration_seconds_count{server="inside"} 1"#,
         r#"mcpproxy_upstream_up{server="inside"} 1"#,
         "mcpproxy_activity_log_failing 0",
+        "mcpproxy_activity_log_lost_total 0",
         "# TYPE mcpproxy_activity_log_waiting gauge",
     ] {
         assert!(text.lines().any(|one| one == line), "{line}\n{text}");

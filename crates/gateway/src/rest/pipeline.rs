@@ -99,6 +99,10 @@ fn own(gateway: &Gateway, text: &mut Text) {
         text.family(name, "gauge", help);
         text.sample(name, "", value);
     }
+    // A loss that is over is seen as well.
+    let name = "mcpproxy_activity_log_lost_total";
+    text.family(name, "counter", "Records that were lost.");
+    text.sample(name, "", gateway.engine.records_lost());
     let name = "mcpproxy_build_info";
     text.family(name, "gauge", "The version that runs.");
     text.sample(
