@@ -114,6 +114,11 @@ impl Control {
         self.activity.clone().ok_or(Error::NoActivity)
     }
 
+    /// Returns the API key, for pages that act in the name of who has shown it.
+    pub fn api_key(&self) -> &Secret {
+        self.key.secret()
+    }
+
     /// Returns who presents a key or a token, if it is a good one.
     pub fn authenticate(&self, presented: &str) -> Option<Principal> {
         if self.key.matches(presented.as_bytes()) {

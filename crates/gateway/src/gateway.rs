@@ -31,6 +31,7 @@ use crate::gaps::Gaps;
 use crate::hub::GatewayHub;
 use crate::listen::unsubscribe;
 use crate::listing::settle;
+use crate::logouts::Logouts;
 use crate::parked::Parked;
 use crate::relay::Watchers;
 use crate::rest::layers::Pace;
@@ -113,6 +114,8 @@ pub struct Gateway {
     pub(crate) watchers: Watchers,
     /// Parked calls that come back by another gateway than they went.
     pub(crate) retries: Retries,
+    /// Logins to the dashboard that ended at other gateways.
+    pub(crate) logouts: Logouts,
     /// The problem of the latest reload, if it failed.
     pub reload_problem: ArcSwap<Option<String>>,
     /// The address that is listened at, once it is.
@@ -186,6 +189,7 @@ impl Gateway {
             token_log: TokenLog::default(),
             retries: Retries::default(),
             watchers: Watchers::default(),
+            logouts: Logouts::default(),
             reload_problem: ArcSwap::default(),
             stopping: watch::Sender::new(false),
             expelled: watch::Sender::new(()),

@@ -23,6 +23,7 @@ mod line;
 pub mod lines;
 mod listen;
 pub mod listing;
+mod logouts;
 pub mod management;
 mod moved;
 mod news;

@@ -1,6 +1,7 @@
 //! What gateways tell each other beside what flows: orders to stop calls, what was decided about what
 //! upstreams offer, that a question was answered, calls that hooks announced, sessions that ended,
-//! parked calls that are resumed, and what happens while somebody watches.
+//! parked calls that are resumed, logins to the dashboard that ended, and what happens while somebody
+//! watches.
 //!
 //! A notice may be missed. What must not be forgotten is kept as well: orders and tokens where live
 //! state is shared, decisions in the store of baselines. Whoever may have missed something reads them
@@ -84,6 +85,11 @@ pub(crate) enum Notice {
     Ended {
         /// Its id.
         session: String,
+    },
+    /// A login to the dashboard ended.
+    LoggedOut {
+        /// The digest of its id.
+        login: String,
     },
     /// The retry of a parked call came in.
     Retried {
@@ -245,6 +251,7 @@ impl Gateway {
             Notice::Ended { session } => {
                 self.end_session(&session);
             }
+            Notice::LoggedOut { login } => self.logged_out_elsewhere(login),
             Notice::Retried { id, to } => {
                 if to == self.process {
                     tokio::spawn(Arc::clone(self).take_retry(id));

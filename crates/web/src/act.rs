@@ -53,7 +53,10 @@ impl FromRequestParts<Arc<Site>> for Visit {
             .uri
             .path_and_query()
             .map_or("/ui/", |path| path.as_str());
-        let viewer = cookie(headers, SESSION).and_then(|id| site.sessions.find(id));
+        let viewer = match cookie(headers, SESSION) {
+            Some(id) => site.sessions.find(id).await,
+            None => None,
+        };
         let Some(viewer) = viewer else {
             let next = mcpproxy_text::url::encoded(path);
             return Err(Redirect::to(&format!("/ui/login?next={next}")).into_response());

@@ -18,7 +18,7 @@ use mcpproxy_core::Clock;
 use crate::act::Visit;
 use crate::api::Api;
 use crate::page::{self, Theme};
-use crate::session::Sessions;
+use crate::session::{Others, Sessions};
 use crate::{activity, approvals, assets, flows, login, overview, policy, record, tools};
 
 /// Everything comes from here, and nothing stands in the page that runs or styles it.
@@ -36,6 +36,8 @@ pub struct Parts {
     pub is_key: IsKey,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// The gateways with which logins are shared, if there are any.
+    pub others: Option<Others>,
 }
 
 impl fmt::Debug for Parts {
@@ -61,7 +63,7 @@ pub(crate) type Shared = State<Arc<Site>>;
 pub fn app(parts: Parts) -> Router {
     let site = Arc::new(Site {
         api: Api::new(parts.api),
-        sessions: Sessions::new(Arc::clone(&parts.clock)),
+        sessions: Sessions::new(Arc::clone(&parts.clock), parts.others),
         is_key: parts.is_key,
         clock: parts.clock,
     });

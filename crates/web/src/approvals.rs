@@ -151,7 +151,7 @@ pub(crate) async fn answer(
         Ok(outcome) => Notice::Done(outcome),
         Err(fault) => Notice::Failed(fault),
     };
-    site.sessions.tell(&visit.viewer, notice);
+    site.sessions.tell(&visit.viewer, notice).await;
     Redirect::to("/ui/approvals").into_response()
 }
 
@@ -280,6 +280,6 @@ pub(crate) async fn keep_rule(
         Ok(format!("The rule is in force. {said}"))
     };
     let notice = kept.await.map_or_else(Notice::Failed, Notice::Done);
-    site.sessions.tell(&visit.viewer, notice);
+    site.sessions.tell(&visit.viewer, notice).await;
     Redirect::to("/ui/approvals").into_response()
 }

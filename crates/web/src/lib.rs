@@ -30,3 +30,4 @@ mod tools;
 mod tests;
 
 pub use app::{Parts, app};
+pub use session::Others;

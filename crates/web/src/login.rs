@@ -21,6 +21,7 @@ use crate::session::{LINK, LONGEST, Notice};
 const KEPT: u64 = 365 * 24 * 3600;
 const WRONG: &str = "this is not the API key";
 const TOO_MANY: &str = "too many wrong keys; wait a minute, or use a link from `mcpproxy ui`";
+const UNKEPT: &str = "what gateways share cannot be reached; show the key again in a moment";
 const USED: &str = "this link was used before, or its time is over; `mcpproxy ui` makes a new one";
 
 type Asked = Query<Vec<(String, String)>>;
@@ -57,8 +58,11 @@ fn form(theme: Theme, status: StatusCode, next: &str, problem: Option<&str>) -> 
 pub(crate) async fn enter(State(site): Shared, headers: HeaderMap, form_: Stranger) -> Response {
     let Stranger(form_) = form_;
     let again = |status, why| form(Theme::of(&headers), status, form_.next(), Some(why));
-    match key_of(&site, &form_) {
-        Ok(key) => begun(&headers, site.sessions.begin(Some(key)), form_.next()),
+    match key_of(&site, &form_).await {
+        Ok(key) => {
+            let session = site.sessions.begin(Some(key)).await;
+            begun(&headers, session, form_.next())
+        }
         Err(why) => {
             let status = if why == WRONG {
                 StatusCode::FORBIDDEN
@@ -71,15 +75,13 @@ pub(crate) async fn enter(State(site): Shared, headers: HeaderMap, form_: Strang
 }
 
 /// Reads the key of a form, if it is the right one and not too many wrong ones came before.
-fn key_of(site: &Site, form: &Form) -> Result<Secret, &'static str> {
-    if !site.sessions.may_try() {
-        return Err(TOO_MANY);
-    }
+async fn key_of(site: &Site, form: &Form) -> Result<Secret, &'static str> {
+    let attempt = site.sessions.may_try().await.ok_or(TOO_MANY)?;
     let key = form.get("key").trim();
     if !(site.is_key)(key) {
         return Err(WRONG);
     }
-    site.sessions.forgive();
+    site.sessions.forgive(attempt).await;
     Ok(Secret::new(key))
 }
 
@@ -103,7 +105,7 @@ pub(crate) async fn opening(headers: HeaderMap, query: Asked) -> Response {
 
 /// Follows a link.
 pub(crate) async fn open(State(site): Shared, headers: HeaderMap, form_: Stranger) -> Response {
-    match site.sessions.follow(form_.0.get("link")) {
+    match site.sessions.follow(form_.0.get("link")).await {
         Some(session) => begun(&headers, session, "/ui/"),
         None => form(
             Theme::of(&headers),
@@ -130,7 +132,7 @@ pub(crate) async fn link(
     }
     let key = headers.get("x-api-key").and_then(|key| key.to_str().ok());
     let key = key.filter(|key| (site.is_key)(key)).map(Secret::new);
-    match site.sessions.link(key) {
+    match site.sessions.link(key).await {
         Ok(link) => {
             let path = format!("/ui/open?link={}", link.expose());
             let data = json!({ "path": path, "expires_seconds": LINK.as_secs() });
@@ -155,24 +157,30 @@ fn begun(headers: &HeaderMap, session: Result<Secret, Error>, next: &str) -> Res
 
 /// Shows the key to a session that was begun without it.
 pub(crate) async fn unlock(State(site): Shared, Act { visit, form }: Act) -> Response {
-    let notice = match key_of(&site, &form) {
-        Ok(key) => {
-            site.sessions.unlock(&visit.viewer, key);
-            Notice::Done("This session may now answer for a person.".to_owned())
-        }
-        Err(why) => Notice::Failed(Error::Refused {
-            status: StatusCode::FORBIDDEN,
+    let refused = |status, why: &str| {
+        Notice::Failed(Error::Refused {
+            status,
             message: why.to_owned(),
             hint: None,
-        }),
+        })
     };
-    site.sessions.tell(&visit.viewer, notice);
+    let notice = match key_of(&site, &form).await {
+        Ok(key) => {
+            if site.sessions.unlock(&visit.viewer, key).await {
+                Notice::Done("This session may now answer for a person.".to_owned())
+            } else {
+                refused(StatusCode::SERVICE_UNAVAILABLE, UNKEPT)
+            }
+        }
+        Err(why) => refused(StatusCode::FORBIDDEN, why),
+    };
+    site.sessions.tell(&visit.viewer, notice).await;
     Redirect::to(form.next()).into_response()
 }
 
 /// Ends a session.
 pub(crate) async fn leave(State(site): Shared, headers: HeaderMap, act: Act) -> Response {
-    site.sessions.end(&act.visit.viewer);
+    site.sessions.end(&act.visit.viewer).await;
     let gone = cookie(&headers, SESSION, "", 0);
     with_cookie(Redirect::to("/ui/login").into_response(), &gone)
 }

@@ -147,7 +147,7 @@ impl Site {
         };
         // What the frame shows of it may be missing; the page is not.
         let standing = self.api.get(&visit.viewer, "/status").await;
-        let notice = self.sessions.notice(&visit.viewer);
+        let notice = self.sessions.notice(&visit.viewer).await;
         let framed = frame(visit, &standing.unwrap_or_default(), notice.as_ref(), &page);
         (status, framed).into_response()
     }

@@ -247,11 +247,13 @@ async fn save(site: &Site, visit: &Visit, form: &Form, patch: &Value) -> Respons
                 "" => "The change is in force.".to_owned(),
                 backup => format!("The change is in force. The file as it was is at `{backup}`."),
             };
-            site.sessions.tell(&visit.viewer, Notice::Done(said));
+            let notice = Notice::Done(said);
+            site.sessions.tell(&visit.viewer, notice).await;
             Redirect::to("/ui/policy").into_response()
         }
         Err(fault) => {
-            site.sessions.tell(&visit.viewer, Notice::Failed(fault));
+            let notice = Notice::Failed(fault);
+            site.sessions.tell(&visit.viewer, notice).await;
             changing(site, visit, form, None).await
         }
     }

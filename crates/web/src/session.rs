@@ -1,19 +1,30 @@
-//! Who is logged in: sessions in memory, one-time links, and the count of failed attempts.
+//! Who is logged in: sessions, one-time links, and the count of failed attempts.
 //!
 //! A session lives on this side only; the browser holds a random id. It is looked up by its digest,
 //! so that the time of a look-up says nothing about the ids there are.
+//!
+//! Alone, a gateway has all of it in memory (`table`). Where several act as one, the store that they
+//! share says who is logged in (`shared`), and memory is what is left while that store is away: then
+//! only what began at this gateway is known here.
 
-use std::collections::HashMap;
+mod shared;
+mod table;
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use mcpproxy_core::{Clock, Secret, Tick};
+use mcpproxy_core::{Clock, Secret};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
+pub use self::shared::Others;
+use self::shared::{Attempt, Shared};
+use self::table::Table;
 use crate::error::Error;
 
 /// How long a session lasts at most.
@@ -22,12 +33,8 @@ pub(crate) const LONGEST: Duration = Duration::from_hours(12);
 const IDLE: Duration = Duration::from_hours(2);
 /// How long a link can be used.
 pub(crate) const LINK: Duration = Duration::from_mins(2);
-/// Sessions at once; past that the oldest ends.
-const SESSIONS: usize = 64;
-/// Links at once; past that the oldest ends.
-const LINKS: usize = 16;
 /// Wrong keys within [`WINDOW`]; past that no key is looked at.
-const ATTEMPTS: usize = 10;
+const ATTEMPTS: u32 = 10;
 /// How long a wrong key counts.
 const WINDOW: Duration = Duration::from_mins(1);
 
@@ -73,35 +80,16 @@ impl Viewer {
     }
 }
 
-struct Session {
-    viewer: Viewer,
-    began: Tick,
-    used: Tick,
-    notice: Option<Notice>,
-}
-
-impl Session {
-    fn is_over(&self, now: Tick) -> bool {
-        now >= self.began.after(LONGEST) || now >= self.used.after(IDLE)
-    }
-}
-
-struct Link {
+/// A link that was used up.
+struct Followed {
+    /// The key, where its maker showed it.
     key: Option<Secret>,
-    until: Tick,
-}
-
-#[derive(Default)]
-struct Table {
-    sessions: HashMap<Hash, Session>,
-    links: HashMap<Hash, Link>,
-    failures: Vec<Tick>,
 }
 
 /// The sessions.
 pub(crate) struct Sessions {
-    table: Mutex<Table>,
-    clock: Arc<dyn Clock>,
+    table: Table,
+    shared: Option<Shared>,
 }
 
 impl fmt::Debug for Sessions {
@@ -111,114 +99,182 @@ impl fmt::Debug for Sessions {
 }
 
 impl Sessions {
-    /// Makes the table.
-    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        let table = Mutex::default();
-        Self { table, clock }
+    /// Begins with nobody logged in, or with those who are at other gateways.
+    pub(crate) fn new(clock: Arc<dyn Clock>, others: Option<Others>) -> Self {
+        Self {
+            table: Table::new(Arc::clone(&clock)),
+            shared: others.map(|others| Shared::new(others, clock)),
+        }
     }
 
     /// Begins a session and returns the id that the browser is to hold.
-    pub(crate) fn begin(&self, key: Option<Secret>) -> Result<Secret, Error> {
+    pub(crate) async fn begin(&self, key: Option<Secret>) -> Result<Secret, Error> {
         let (id, token) = (random()?, random()?);
-        let (now, hash) = (self.clock.tick(), digest(id.expose()));
-        let mut table = self.swept();
-        if table.sessions.len() >= SESSIONS {
-            let oldest = table.sessions.iter().min_by_key(|(_, one)| one.began);
-            let oldest = oldest.map(|(hash, _)| *hash);
-            oldest.and_then(|hash| table.sessions.remove(&hash));
-        }
         let viewer = Viewer {
             key,
             token: token.expose().into(),
-            hash,
+            hash: digest(id.expose()),
         };
-        let session = Session {
-            viewer,
-            began: now,
-            used: now,
-            notice: None,
-        };
-        table.sessions.insert(hash, session);
+        let evicted = self.table.begin(&viewer);
+        if let Some(shared) = &self.shared {
+            if let Some(evicted) = evicted {
+                self.end_everywhere(shared, evicted).await;
+            }
+            self.share(shared, &viewer).await;
+        }
         Ok(id)
     }
 
-    /// Finds the session of an id and counts it as used.
-    pub(crate) fn find(&self, id: &str) -> Option<Viewer> {
-        let now = self.clock.tick();
-        let mut table = self.swept();
-        let session = table.sessions.get_mut(&digest(id))?;
-        session.used = now;
-        Some(session.viewer.clone())
-    }
-
-    /// Gives a session the key that its holder showed later.
-    pub(crate) fn unlock(&self, viewer: &Viewer, key: Secret) {
-        if let Some(session) = self.swept().sessions.get_mut(&viewer.hash) {
-            session.viewer.key = Some(key);
+    /// Lets other gateways know of a session that began here; one that cannot be told is told when it
+    /// is used again.
+    async fn share(&self, shared: &Shared, viewer: &Viewer) {
+        let Some(began) = self.table.began(&viewer.hash) else {
+            return;
+        };
+        if shared.begin(viewer, began).await.is_ok() {
+            self.table.told(&viewer.hash);
         }
     }
 
-    /// Ends a session.
-    pub(crate) fn end(&self, viewer: &Viewer) {
-        self.swept().sessions.remove(&viewer.hash);
+    /// Finds the session of an id and counts it as used.
+    pub(crate) async fn find(&self, id: &str) -> Option<Viewer> {
+        let hash = digest(id);
+        let Some(shared) = &self.shared else {
+            return self.table.find(&hash);
+        };
+        self.hear(shared);
+        if self.table.has_ended(&hash) {
+            return None;
+        }
+        match shared.find(&hash).await {
+            Ok(Some(viewer)) => {
+                // It counts as used here as well, for the time when the store is away.
+                self.table.find(&hash);
+                Some(viewer)
+            }
+            // What the store was told of and does not know has ended.
+            Ok(None) if self.table.is_told(&hash) => {
+                self.table.end(&hash);
+                None
+            }
+            Ok(None) => {
+                let viewer = self.table.find(&hash)?;
+                self.share(shared, &viewer).await;
+                Some(viewer)
+            }
+            Err(_) => self.table.find(&hash),
+        }
+    }
+
+    /// Forgets what ended at other gateways.
+    fn hear(&self, shared: &Shared) {
+        let heard = shared.ended_elsewhere();
+        if heard.missed {
+            self.table.end_told();
+        }
+        for hash in heard.ended {
+            self.table.end(&hash);
+        }
+    }
+
+    /// Gives a session the key that its holder showed later; tells whether that is kept.
+    pub(crate) async fn unlock(&self, viewer: &Viewer, key: Secret) -> bool {
+        let here = self.table.unlock(&viewer.hash, key);
+        match &self.shared {
+            Some(shared) => shared.unlock(&viewer.hash).await.is_ok() || here,
+            None => here,
+        }
+    }
+
+    /// Ends a session, at every gateway.
+    pub(crate) async fn end(&self, viewer: &Viewer) {
+        self.table.end(&viewer.hash);
+        if let Some(shared) = &self.shared {
+            self.end_everywhere(shared, viewer.hash).await;
+        }
+    }
+
+    /// Ends a session where others would find it. While the store is away, it is over here at once
+    /// and elsewhere when the store is back.
+    async fn end_everywhere(&self, shared: &Shared, hash: Hash) {
+        if shared.end(&hash).await.is_err() {
+            self.table.note_ended(hash);
+            shared.end_later(hash);
+        }
     }
 
     /// Leaves word for the next page.
-    pub(crate) fn tell(&self, viewer: &Viewer, notice: Notice) {
-        if let Some(session) = self.swept().sessions.get_mut(&viewer.hash) {
-            session.notice = Some(notice);
+    pub(crate) async fn tell(&self, viewer: &Viewer, notice: Notice) {
+        if let Some(shared) = &self.shared
+            && shared.tell(&viewer.hash, &notice).await.is_ok()
+        {
+            return;
         }
+        self.table.tell(&viewer.hash, notice);
     }
 
     /// Takes the word that was left.
-    pub(crate) fn notice(&self, viewer: &Viewer) -> Option<Notice> {
-        self.swept().sessions.get_mut(&viewer.hash)?.notice.take()
+    pub(crate) async fn notice(&self, viewer: &Viewer) -> Option<Notice> {
+        let here = self.table.notice(&viewer.hash);
+        match &self.shared {
+            Some(shared) if here.is_none() => shared.notice(&viewer.hash).await,
+            Some(_) | None => here,
+        }
     }
 
-    /// Makes a link that begins one session, soon.
-    pub(crate) fn link(&self, key: Option<Secret>) -> Result<Secret, Error> {
-        let id = random()?;
-        let until = self.clock.tick().after(LINK);
-        let mut table = self.swept();
-        if table.links.len() >= LINKS {
-            let oldest = table.links.iter().min_by_key(|(_, one)| one.until);
-            let oldest = oldest.map(|(hash, _)| *hash);
-            oldest.and_then(|hash| table.links.remove(&hash));
+    /// Makes a link that begins one session, soon, at any gateway.
+    pub(crate) async fn link(&self, key: Option<Secret>) -> Result<Secret, Error> {
+        if let Some(shared) = &self.shared {
+            let id = random()?;
+            if shared
+                .link(&digest(id.expose()), key.is_some())
+                .await
+                .is_ok()
+            {
+                return Ok(id);
+            }
         }
-        table.links.insert(digest(id.expose()), Link { key, until });
+        // Another id: the store may have kept the first one although it did not say so, and a link
+        // that is known in two places could be used twice.
+        let id = random()?;
+        self.table.link(digest(id.expose()), key);
         Ok(id)
     }
 
     /// Uses a link up; nothing if it was used before or its time is over.
-    pub(crate) fn follow(&self, id: &str) -> Option<Result<Secret, Error>> {
-        let link = self.swept().links.remove(&digest(id))?;
-        Some(self.begin(link.key))
+    pub(crate) async fn follow(&self, id: &str) -> Option<Result<Secret, Error>> {
+        let hash = digest(id);
+        let followed = match (self.table.follow(&hash), &self.shared) {
+            (Some(followed), _) => followed,
+            (None, Some(shared)) => shared.follow(&hash).await?,
+            (None, None) => return None,
+        };
+        Some(self.begin(followed.key).await)
     }
 
-    /// Tells whether a key may be tried; counts every time that it may, until [`Self::forgive`].
-    pub(crate) fn may_try(&self) -> bool {
-        let now = self.clock.tick();
-        let mut table = self.swept();
-        let may = table.failures.len() < ATTEMPTS;
-        if may {
-            table.failures.push(now);
+    /// Returns leave to try a key, if there is any; it counts as a wrong one until
+    /// [`Self::forgive`]. Gateways count together; while the store is away, each for itself.
+    pub(crate) async fn may_try(&self) -> Option<Attempt> {
+        if !self.table.may_try() {
+            return None;
         }
-        may
+        let Some(shared) = &self.shared else {
+            return Some(Attempt::default());
+        };
+        let attempt = shared.may_try().await;
+        if attempt.is_none() {
+            // No key is looked at, so that none was wrong.
+            self.table.forgive();
+        }
+        attempt
     }
 
-    /// Takes the last attempt off the count: it was right.
-    pub(crate) fn forgive(&self) {
-        self.swept().failures.pop();
-    }
-
-    /// Locks the table and drops what is over.
-    fn swept(&self) -> MutexGuard<'_, Table> {
-        let now = self.clock.tick();
-        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
-        table.sessions.retain(|_, session| !session.is_over(now));
-        table.links.retain(|_, link| now < link.until);
-        table.failures.retain(|failed| now < failed.after(WINDOW));
-        table
+    /// Takes an attempt off the count: it was right.
+    pub(crate) async fn forgive(&self, attempt: Attempt) {
+        self.table.forgive();
+        if let Some(shared) = &self.shared {
+            shared.forgive(attempt).await;
+        }
     }
 }
 
@@ -231,94 +287,4 @@ fn random() -> Result<Secret, Error> {
     let bytes = mcpproxy_mcp::seal::random::<32>();
     let bytes = bytes.map_err(|fault| Error::Random(fault.to_string()))?;
     Ok(Secret::new(URL_SAFE_NO_PAD.encode(bytes)))
-}
-
-#[cfg(test)]
-mod tests {
-    use mcpproxy_testkit::FixedClock;
-
-    use super::*;
-
-    fn sessions() -> (Arc<FixedClock>, Sessions) {
-        let clock = Arc::new(FixedClock::default());
-        (Arc::clone(&clock), Sessions::new(clock))
-    }
-
-    #[test]
-    fn a_session_ends_when_it_is_not_used_and_when_it_is_old() {
-        let minutes = |minutes| Duration::from_mins(minutes);
-        let check = |steps: &[Duration], expect: bool| {
-            let (clock, sessions) = sessions();
-            let id = sessions.begin(None).unwrap();
-            let mut found = true;
-            for step in steps {
-                clock.advance(*step);
-                found = sessions.find(id.expose()).is_some();
-            }
-            assert_eq!(found, expect, "{steps:?}");
-        };
-        check(&[minutes(119)], true);
-        check(&[minutes(121)], false);
-        check(&[minutes(119), minutes(119)], true);
-        check(&[minutes(100); 7], true);
-        check(&[minutes(100); 8], false);
-    }
-
-    #[test]
-    fn a_link_begins_one_session_and_only_soon() {
-        let (clock, sessions) = sessions();
-        let key = Secret::new("k");
-        let link = sessions.link(Some(key.clone())).unwrap();
-        let id = sessions.follow(link.expose()).unwrap().unwrap();
-        let viewer = sessions.find(id.expose()).unwrap();
-        assert_eq!(viewer.key(), Some(&key));
-        assert!(sessions.follow(link.expose()).is_none());
-        let late = sessions.link(None).unwrap();
-        clock.advance(LINK);
-        assert!(sessions.follow(late.expose()).is_none());
-        assert!(sessions.follow("made up").is_none());
-    }
-
-    #[test]
-    fn wrong_keys_are_counted_and_forgotten() {
-        let (clock, sessions) = sessions();
-        for _ in 0..ATTEMPTS {
-            assert!(sessions.may_try());
-            sessions.forgive();
-        }
-        for _ in 0..ATTEMPTS {
-            assert!(sessions.may_try());
-        }
-        assert!(!sessions.may_try());
-        clock.advance(WINDOW);
-        assert!(sessions.may_try());
-    }
-
-    #[test]
-    fn what_is_held_is_bounded_and_the_oldest_goes() {
-        let (clock, sessions) = sessions();
-        let first = sessions.begin(None).unwrap();
-        let link = sessions.link(None).unwrap();
-        for _ in 0..SESSIONS {
-            clock.advance(Duration::from_millis(1));
-            sessions.begin(None).unwrap();
-            sessions.link(None).unwrap();
-        }
-        assert!(sessions.find(first.expose()).is_none());
-        assert!(sessions.follow(link.expose()).is_none());
-        assert_eq!(sessions.swept().sessions.len(), SESSIONS);
-        assert_eq!(sessions.swept().links.len(), LINKS);
-    }
-
-    #[test]
-    fn a_token_is_of_its_session_alone() {
-        let (_, sessions) = sessions();
-        let [one, other] = [0, 1].map(|_| {
-            let id = sessions.begin(None).unwrap();
-            sessions.find(id.expose()).unwrap()
-        });
-        assert!(one.is_token(one.token()));
-        assert!(!one.is_token(other.token()));
-        assert!(!one.is_token(""));
-    }
 }

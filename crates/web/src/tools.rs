@@ -262,10 +262,8 @@ pub(crate) async fn act(
     Act { visit, form }: Act,
 ) -> Response {
     let notice = acted(&site, &visit, &name, &form).await;
-    site.sessions.tell(
-        &visit.viewer,
-        notice.map_or_else(Notice::Failed, Notice::Done),
-    );
+    let notice = notice.map_or_else(Notice::Failed, Notice::Done);
+    site.sessions.tell(&visit.viewer, notice).await;
     Redirect::to(form.next()).into_response()
 }
 
@@ -312,10 +310,8 @@ pub(crate) async fn judge(
     Act { visit, form }: Act,
 ) -> Response {
     let notice = judged(&site, &visit, (&server, &tool), &form).await;
-    site.sessions.tell(
-        &visit.viewer,
-        notice.map_or_else(Notice::Failed, Notice::Done),
-    );
+    let notice = notice.map_or_else(Notice::Failed, Notice::Done);
+    site.sessions.tell(&visit.viewer, notice).await;
     Redirect::to("/ui/tools").into_response()
 }
 

@@ -6,7 +6,7 @@ use std::thread;
 
 use anyhow::{Context as _, Result};
 use mcpproxy_control::Created;
-use mcpproxy_core::PrincipalKind;
+use mcpproxy_core::{Later, PrincipalKind};
 use mcpproxy_detect::{Audience, Context, Detector, Settings};
 use mcpproxy_engine::Happening;
 use mcpproxy_gateway::{Gateway, Listening, rest, serve};
@@ -100,7 +100,24 @@ fn with_pages(listening: Listening, gateway: &Arc<Gateway>) -> Listening {
         api: rest::router(Arc::clone(gateway)),
         is_key: Arc::new(is_key),
         clock: Arc::clone(&gateway.clock),
+        others: others(gateway),
     }))
+}
+
+/// Returns with whom the dashboard shares its logins, where gateways act as one.
+fn others(gateway: &Arc<Gateway>) -> Option<mcpproxy_web::Others> {
+    let store = Arc::clone(gateway.live()?);
+    let teller = Arc::clone(gateway);
+    let tell = move |login| -> Later<'static, ()> {
+        let gateway = Arc::clone(&teller);
+        Box::pin(async move { gateway.logged_out(login).await })
+    };
+    Some(mcpproxy_web::Others {
+        store,
+        key: gateway.access.control().api_key().clone(),
+        tell: Arc::new(tell),
+        ended: gateway.logouts(),
+    })
 }
 
 /// Resolves at SIGINT or SIGTERM.

@@ -5,6 +5,7 @@
 //! Each test asserts what arrived outside. The control shows the leak: two gateways without Redis.
 
 mod remembered;
+mod shown;
 mod together;
 
 use mcpproxy_testkit::{Postgres, RedisServer};

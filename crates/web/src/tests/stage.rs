@@ -77,6 +77,7 @@ impl Stage {
             api,
             is_key: Arc::new(|presented| presented == KEY),
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
+            others: None,
         };
         let app = app(parts);
         Self { app, clock, asked }

@@ -1,0 +1,180 @@
+//! What the dashboards of several gateways know together: who is logged in. Each test has a twin
+//! without Redis, in which every gateway is alone.
+
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt as _;
+
+use http::Method;
+use mcpproxy_testkit::RedisServer;
+use serde_json::Value;
+
+use super::recovered;
+use super::together::sharing;
+use crate::support::{Gateway, Home, Reply, headers, until};
+
+/// Two gateways with the same API key.
+async fn twins(config: &Value) -> [Gateway; 2] {
+    let one = Gateway::start(config).await;
+    let home = Home::new(config);
+    DirBuilder::new().mode(0o700).create(home.data()).unwrap();
+    let key = |home: &Home| home.data().join("api_key");
+    fs::copy(key(&one.home), key(&home)).unwrap();
+    [one, Gateway::start_in(home).await]
+}
+
+/// Sends a form as a browser does that holds a cookie.
+async fn form(gateway: &Gateway, path: &str, cookie: &str, form: &str) -> Reply {
+    let kind = ("content-type", "application/x-www-form-urlencoded");
+    let more = headers(&[kind, ("cookie", cookie)]);
+    let http = gateway.http();
+    http.send(Method::POST, path, more, form.to_owned()).await
+}
+
+/// The cookie that a browser was given.
+fn cookie(reply: &Reply) -> String {
+    assert_eq!(reply.status, 303);
+    let cookie = reply.headers["set-cookie"].to_str().unwrap();
+    cookie.split(';').next().unwrap().to_owned()
+}
+
+async fn login(gateway: &Gateway) -> String {
+    let key = format!("key={}", gateway.home.key());
+    cookie(&form(gateway, "/ui/login", "", &key).await)
+}
+
+/// Makes a link, and returns the form that follows it.
+async fn link(gateway: &Gateway) -> String {
+    let made = gateway.owner().post("/ui/link", &Value::Null).await.1;
+    let path = made["data"]["path"].as_str().unwrap();
+    let (_, link) = path.split_once('?').unwrap();
+    link.to_owned()
+}
+
+/// The first page, if the browser is logged in.
+async fn page(gateway: &Gateway, cookie: &str) -> Option<String> {
+    let more = headers(&[("cookie", cookie)]);
+    let reply = gateway.http().send(Method::GET, "/ui/", more, "").await;
+    assert!([200, 303].contains(&reply.status.as_u16()));
+    if reply.status == 200 {
+        return Some(reply.text().await);
+    }
+    None
+}
+
+fn token(page: &str) -> &str {
+    let (_, rest) = page.split_once("name=\"token\" value=\"").unwrap();
+    rest.split_once('"').unwrap().0
+}
+
+/// Regression for #8: a balancer had to keep a browser at one gateway.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_is_good_and_a_logout_holds_at_every_gateway() {
+    for shared in [false, true] {
+        let redis = RedisServer::start().expect("redis-server is needed");
+        let [one, other] = twins(&sharing(&redis, shared)).await;
+        let browser = login(&one).await;
+        assert!(page(&one, &browser).await.is_some());
+        let there = page(&other, &browser).await;
+        assert_eq!(there.is_some(), shared);
+        let Some(there) = there else { continue };
+        // What a form of one gateway's page does is told on the next, at another.
+        let unlocked = format!("token={}&key={}", token(&there), one.home.key());
+        form(&other, "/ui/unlock", &browser, &unlocked).await;
+        let told = page(&one, &browser).await.unwrap();
+        assert!(told.contains("may now answer for a person"), "{told}");
+        let left = format!("token={}", token(&there));
+        form(&other, "/ui/logout", &browser, &left).await;
+        assert!(page(&one, &browser).await.is_none(), "it went on");
+        assert!(page(&other, &browser).await.is_none(), "it went on");
+        // Nor does it when nobody can be asked.
+        redis.stop().unwrap();
+        assert!(page(&one, &browser).await.is_none(), "it came back");
+        let kept = redis.kept().unwrap();
+        let kept = String::from_utf8_lossy(&kept);
+        assert!(!kept.contains(&one.home.key()), "the key can be read");
+        assert!(!kept.contains(token(&there)), "the token can be read");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_opens_the_dashboard_of_any_gateway_once() {
+    for shared in [false, true] {
+        let redis = RedisServer::start().expect("redis-server is needed");
+        let [one, other] = twins(&sharing(&redis, shared)).await;
+        let link = link(&one).await;
+        let opened = form(&other, "/ui/open", "", &link).await;
+        assert_eq!(opened.status, if shared { 303 } else { 403 });
+        if !shared {
+            continue;
+        }
+        let browser = cookie(&opened);
+        for gateway in [&one, &other] {
+            assert!(page(gateway, &browser).await.is_some());
+            assert_eq!(form(gateway, "/ui/open", "", &link).await.status, 403);
+        }
+        // Of two browsers that come at the same moment, one is let in.
+        for round in 0..20 {
+            let link = self::link(&one).await;
+            let both = tokio::join!(
+                form(&one, "/ui/open", "", &link),
+                form(&other, "/ui/open", "", &link)
+            );
+            let mut both = [both.0.status.as_u16(), both.1.status.as_u16()];
+            both.sort_unstable();
+            assert_eq!(both, [303, 403], "{round}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_keys_are_counted_by_all_gateways_together() {
+    for (shared, expect) in [(false, 403), (true, 429)] {
+        let redis = RedisServer::start().expect("redis-server is needed");
+        let [one, other] = twins(&sharing(&redis, shared)).await;
+        for _ in 0..10 {
+            let wrong = form(&one, "/ui/login", "", "key=wrong").await;
+            assert_eq!(wrong.status, 403);
+        }
+        let wrong = form(&one, "/ui/login", "", "key=wrong").await;
+        assert_eq!(wrong.status, 429);
+        let wrong = form(&other, "/ui/login", "", "key=wrong").await;
+        assert_eq!(wrong.status, expect, "{shared}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_redis_is_away_a_login_is_good_where_it_was_made_and_then_everywhere() {
+    let redis = RedisServer::start().expect("redis-server is needed");
+    let [one, other] = twins(&sharing(&redis, true)).await;
+    let before = login(&one).await;
+    assert!(page(&other, &before).await.is_some());
+    redis.stop().unwrap();
+    let meanwhile = login(&one).await;
+    for browser in [&before, &meanwhile] {
+        assert!(page(&one, browser).await.is_some());
+        assert!(page(&other, browser).await.is_none());
+    }
+    redis.go_on().unwrap();
+    recovered(&one).await;
+    recovered(&other).await;
+    for browser in [&before, &meanwhile] {
+        assert!(page(&one, browser).await.is_some());
+        assert!(page(&other, browser).await.is_some());
+    }
+    // Logged out while Redis is away: over at once here, and everywhere when it is back.
+    let here = page(&one, &before).await.unwrap();
+    redis.stop().unwrap();
+    let left = format!("token={}", token(&here));
+    form(&one, "/ui/logout", &before, &left).await;
+    assert!(page(&one, &before).await.is_none());
+    redis.go_on().unwrap();
+    recovered(&one).await;
+    recovered(&other).await;
+    until("the end of the login", || async {
+        let here = page(&one, &before).await;
+        assert!(here.is_none(), "it came back");
+        let there = page(&other, &before).await;
+        there.is_none().then_some(())
+    })
+    .await;
+}
