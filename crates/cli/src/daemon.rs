@@ -182,6 +182,7 @@ impl Daemon {
         let gateway = Gateway::new(parts)?;
         tokio::spawn(Arc::clone(&gateway).hear_others());
         tokio::spawn(Arc::clone(&gateway).relay());
+        tokio::spawn(Arc::clone(&gateway).tell_heard());
         let running = Running {
             gateway: Arc::downgrade(&gateway),
             engine,

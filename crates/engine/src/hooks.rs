@@ -1,6 +1,7 @@
 //! What agents' hooks tell. An announcement is judged as any call is, with the same facts, state and
 //! policy; a report of what a tool gave is remembered and looked through, and nothing is denied for it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -17,7 +18,7 @@ use mcpproxy_policy::decide;
 use serde_json::Value;
 
 use crate::correlate::{Announcer, Arrival, Fingerprint, Reach, until};
-use crate::coverage::Sight;
+use crate::coverage::{HeardNews, Sight};
 use crate::engine::{Before, Engine, Judged};
 use crate::facts::{arguments, destination, whose};
 use crate::known::WITHHELD;
@@ -218,6 +219,32 @@ impl Engine {
     /// Returns how much can be seen of what agents do.
     pub fn sight(&self) -> Sight {
         self.hearing().sight(self.now().0)
+    }
+
+    /// Returns what was heard from hooks here that other gateways have to be told of.
+    pub fn heard_news(&self) -> Vec<HeardNews> {
+        self.hearing().news(self.now().0)
+    }
+
+    /// Notes that other gateways were told what was heard here.
+    pub fn told_heard(&self, news: &[HeardNews]) {
+        self.hearing().told(news, self.now().0);
+    }
+
+    /// Has other gateways told of everything once more that was heard here: they may have missed it.
+    pub fn doubt_heard(&self) {
+        self.hearing().doubt();
+    }
+
+    /// Takes over what another gateway heard from hooks.
+    pub fn heard_elsewhere(&self, from: &str, news: &[HeardNews]) {
+        self.hearing().fold(from, news, self.moment());
+    }
+
+    /// Returns what is known of hooks that are active, by the gateways that heard them; `own` names
+    /// this one.
+    pub fn all_heard(&self, own: &str) -> BTreeMap<String, Vec<HeardNews>> {
+        self.hearing().all(own, self.now().0)
     }
 
     /// Finds the conversation that an agent calls by this name.

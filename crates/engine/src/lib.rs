@@ -39,7 +39,7 @@ pub use approvals::{Approval, Approvals, Names, Settled, Standing};
 pub use chronicle::Happening;
 pub use classes::{Described, Profile};
 pub use correlate::{Arrival, Fingerprint, Reach};
-pub use coverage::{AgentHeard, Sight};
+pub use coverage::{AgentHeard, HeardNews, Sight};
 pub use engine::{After, Asked, Before, Denied, Engine, Recording, Said, Unasked};
 pub use events::{Event, Events};
 pub use hooks::{Attributed, Evaluation, HookSettings};

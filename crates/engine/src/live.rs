@@ -97,7 +97,7 @@ impl Moment {
     }
 
     /// Returns the tick of a wall time that was, as far as clocks agree.
-    fn tick_of(self, wall: Wall) -> Tick {
+    pub(crate) fn tick_of(self, wall: Wall) -> Tick {
         let ago = Duration::from_millis(self.wall.0.saturating_sub(wall.0));
         Tick(self.tick.0.saturating_sub(ago))
     }
@@ -233,7 +233,7 @@ impl Engine {
         self.live().is_some_and(Live::is_lost)
     }
 
-    fn moment(&self) -> Moment {
+    pub(crate) fn moment(&self) -> Moment {
         let (tick, wall) = self.now();
         Moment { tick, wall }
     }

@@ -17,6 +17,7 @@ pub mod forward;
 pub mod gaps;
 pub mod gateway;
 pub mod handover;
+mod heard;
 pub mod hub;
 pub mod legacy_sse;
 mod line;

@@ -1,10 +1,10 @@
 //! What gateways tell each other beside what flows: orders to stop calls, what was decided about what
-//! upstreams offer, that a question was answered, calls that hooks announced, sessions that ended,
-//! parked calls that are resumed, logins to the dashboard that ended, and what happens while somebody
-//! watches.
+//! upstreams offer, that a question was answered, calls that hooks announced and that hooks were heard
+//! from, sessions that ended, parked calls that are resumed, logins to the dashboard that ended, and
+//! what happens while somebody watches.
 //!
-//! A notice may be missed. What must not be forgotten is kept as well: orders and tokens where live
-//! state is shared, decisions in the store of baselines. Whoever may have missed something reads them
+//! A notice may be missed. What must not be forgotten is kept as well: orders, tokens and what was heard
+//! of hooks where live state is shared, decisions in the store of baselines. Whoever may have missed something reads them
 //! again.
 //! Every doubt ends in a stop: an order that is read again is added, and only a notice takes one away.
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use mcpproxy_core::{FlowScope, Id128, LiveStore, SessionBasis, SessionKey};
 use mcpproxy_engine::events::Event;
-use mcpproxy_engine::{Engine, Fingerprint, StopScope};
+use mcpproxy_engine::{Engine, Fingerprint, HeardNews, StopScope};
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast::error::RecvError;
 
@@ -66,6 +66,11 @@ pub(crate) enum Notice {
         print: String,
         /// The use of the tool, as the agent calls it.
         tool_use: Option<String>,
+    },
+    /// Hooks of agents were heard from.
+    Heard {
+        /// The conversations, with all that was heard of each so far.
+        conversations: Vec<HeardNews>,
     },
     /// A call that was announced came by.
     Arrived {
@@ -193,6 +198,7 @@ impl Gateway {
             }
             Err(fault) => tracing::warn!("orders of other gateways are not known: {fault}"),
         }
+        self.catch_up_heard(live).await;
         self.share_tokens().await;
         self.read_decisions().await;
         self.read_board().await;
@@ -230,6 +236,9 @@ impl Gateway {
                     let engine = &self.engine;
                     engine.announced_elsewhere(hook, home, reach, print, tool_use);
                 }
+            }
+            Notice::Heard { conversations } => {
+                self.engine.heard_elsewhere(&told.from, &conversations);
             }
             Notice::Arrived { hook, print } => {
                 if let (Some(hook), Some(print)) = (id(&hook), id(&print)) {

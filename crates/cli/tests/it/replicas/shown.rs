@@ -1,16 +1,16 @@
-//! What the dashboards of several gateways know together: who is logged in. Each test has a twin
-//! without Redis, in which every gateway is alone.
+//! What the dashboards and lists of several gateways show together: who is logged in, and how much of
+//! what agents do is seen. Each test has a twin without Redis, in which every gateway is alone.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
 
 use http::Method;
 use mcpproxy_testkit::RedisServer;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::recovered;
 use super::together::sharing;
-use crate::support::{Gateway, Home, Reply, headers, until};
+use crate::support::{Gateway, Heard, Home, Reply, headers, hook, until};
 
 /// Two gateways with the same API key.
 async fn twins(config: &Value) -> [Gateway; 2] {
@@ -177,4 +177,56 @@ async fn while_redis_is_away_a_login_is_good_where_it_was_made_and_then_everywhe
         there.is_none().then_some(())
     })
     .await;
+}
+
+/// Has an agent's hook tell a gateway that a file is about to be read.
+async fn tells(gateway: &Gateway, session: &str) {
+    let payload = json!({
+        "session_id": session, "hook_event_name": "PreToolUse", "tool_name": "Read",
+        "tool_input": { "file_path": "/w/a.rs" }, "tool_use_id": "toolu_1",
+    });
+    let said = hook(&gateway.home, "claude-code", &payload.to_string(), &[]).await;
+    assert_eq!(said.heard("claude-code"), Heard::Allow, "{said:?}");
+}
+
+/// Waits until a gateway has heard of this many conversations of agents.
+async fn covered(gateway: &Gateway, sessions: usize) {
+    until("the coverage", || async {
+        let status = gateway.api("/status").await;
+        let heard = &status["hooks"]["agents"][0]["sessions"];
+        let full = status["security_coverage"] == "full" && status["hooks_active"] == true;
+        (full && *heard == sessions).then_some(())
+    })
+    .await;
+}
+
+/// Regression for #8: how much is seen of agents differed from one gateway to the next.
+#[tokio::test(flavor = "multi_thread")]
+async fn hooks_that_one_gateway_hears_from_count_at_every_gateway() {
+    for shared in [false, true] {
+        let redis = RedisServer::start().expect("redis-server is needed");
+        let config = sharing(&redis, shared);
+        let [one, other] = twins(&config).await;
+        let browser = login(&other).await;
+        let banner = "Security coverage: MCP proxy only";
+        assert!(page(&other, &browser).await.unwrap().contains(banner));
+        tells(&one, "a").await;
+        covered(&one, 1).await;
+        if !shared {
+            let status = other.api("/status").await;
+            assert_eq!(status["security_coverage"], "proxy_only", "{status}");
+            continue;
+        }
+        covered(&other, 1).await;
+        assert!(!page(&other, &browser).await.unwrap().contains(banner));
+        // What is told while Redis is away is known when it is back, although it forgot all.
+        redis.stop().unwrap();
+        tells(&one, "b").await;
+        redis.forget().unwrap();
+        redis.go_on().unwrap();
+        covered(&other, 2).await;
+        // One that comes later knows of it, although the gateway is gone that heard it.
+        one.kill().await;
+        covered(&Gateway::start(&config).await, 2).await;
+    }
 }
