@@ -161,8 +161,8 @@ pub trait LiveStore: Send + Sync + fmt::Debug {
         anew: bool,
     ) -> Later<'_, Result<(), LiveFault>>;
 
-    /// Tells all others something.
-    fn announce(&self, notice: Vec<u8>) -> Later<'_, Result<(), LiveFault>>;
+    /// Tells all others something; returns how many gateways hear it, this one among them.
+    fn announce(&self, notice: Vec<u8>) -> Later<'_, Result<usize, LiveFault>>;
 
     /// Waits for what another gateway tells; nothing where some of it may have been missed.
     fn heard(&self) -> Later<'_, Option<Vec<u8>>>;

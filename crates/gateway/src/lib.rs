@@ -22,6 +22,7 @@ pub mod hub;
 pub mod legacy_sse;
 mod line;
 pub mod lines;
+mod listed;
 mod listen;
 pub mod listing;
 mod logouts;

@@ -1,7 +1,7 @@
 //! What gateways tell each other beside what flows: orders to stop calls, what was decided about what
 //! upstreams offer, that a question was answered, calls that hooks announced and that hooks were heard
-//! from, sessions that ended, parked calls that are resumed, logins to the dashboard that ended, and
-//! what happens while somebody watches.
+//! from, sessions that ended, parked calls that are resumed, logins to the dashboard that ended,
+//! lists of sessions, and what happens while somebody watches.
 //!
 //! A notice may be missed. What must not be forgotten is kept as well: orders, tokens and what was heard
 //! of hooks where live state is shared, decisions in the store of baselines. Whoever may have missed something reads them
@@ -90,6 +90,11 @@ pub(crate) enum Notice {
     Ended {
         /// Its id.
         session: String,
+    },
+    /// Somebody lists the sessions of all gateways: each says which it has.
+    Listing {
+        /// The room of the log in which it is said.
+        room: String,
     },
     /// A login to the dashboard ended.
     LoggedOut {
@@ -259,6 +264,11 @@ impl Gateway {
             }
             Notice::Ended { session } => {
                 self.end_session(&session);
+            }
+            Notice::Listing { room } => {
+                if let Some(room) = id(&room) {
+                    tokio::spawn(Arc::clone(self).answer_listing(room));
+                }
             }
             Notice::LoggedOut { login } => self.logged_out_elsewhere(login),
             Notice::Retried { id, to } => {

@@ -147,7 +147,7 @@ impl Gateway {
         };
         // Whether others hear it is known nowhere; that it was not sent is.
         match live.announce(self.as_told(notice)).await {
-            Ok(()) => 0,
+            Ok(_) => 0,
             Err(_) => untold.saturating_add(told),
         }
     }

@@ -38,6 +38,7 @@ use serde_json::json;
 use self::envelope::{Done, done, done_under, failed_under, refused, request_id};
 use self::route::{For, Route, Told};
 use crate::gateway::Gateway;
+use crate::listed::Listed;
 use crate::management::Described;
 
 pub(crate) use self::envelope::failed;
@@ -198,7 +199,9 @@ fn about_calls() -> Vec<Route> {
     vec![
         Route::at("/sessions").get(
             sessions::sessions,
-            Told::giving::<sessions::Sessions>("Lists the conversations."),
+            Told::giving::<Listed>(
+                "Lists the conversations, with those of other gateways that share live state.",
+            ),
         ),
         Route::at("/sessions/{id}/flow").get(
             sessions::session_flow,

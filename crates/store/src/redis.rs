@@ -154,12 +154,11 @@ impl LiveStore for Redis {
         Box::pin(self.stayed(seats, lease, anew))
     }
 
-    fn announce(&self, notice: Vec<u8>) -> Later<'_, Result<(), LiveFault>> {
+    fn announce(&self, notice: Vec<u8>) -> Later<'_, Result<usize, LiveFault>> {
         Box::pin(async move {
             let channel = self.link.channel();
             let sealed = self.seal.seal(&notice, channel)?;
-            let _heard: u64 = self.ask(cmd("PUBLISH").arg(channel).arg(sealed)).await?;
-            Ok(())
+            self.ask(cmd("PUBLISH").arg(channel).arg(sealed)).await
         })
     }
 

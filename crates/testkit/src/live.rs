@@ -229,8 +229,8 @@ impl LiveStore for MemoryLive {
         }))
     }
 
-    fn announce(&self, notice: Vec<u8>) -> Later<'_, Result<(), LiveFault>> {
-        now(self.there(|_| drop(self.shared.notices.send(notice))))
+    fn announce(&self, notice: Vec<u8>) -> Later<'_, Result<usize, LiveFault>> {
+        now(self.there(|_| self.shared.notices.send(notice).unwrap_or(0)))
     }
 
     fn heard(&self) -> Later<'_, Option<Vec<u8>>> {

@@ -58,7 +58,7 @@ fn link(session: &str) -> Markup {
 }
 
 fn open(page: &Value) -> Markup {
-    let sessions = page.list("sessions");
+    let (sessions, incomplete) = (page.list("sessions"), page.text("incomplete"));
     let heads = ["Session", "Client", "Caller", "Protocol"];
     let rows = html! { @for one in sessions { tr {
         td { (link(one.text("id"))) }
@@ -70,6 +70,7 @@ fn open(page: &Value) -> Markup {
     html! {
         @if sessions.is_empty() { (pieces::empty("No agent has a session open.")) }
         @else { (pieces::table("Open sessions", &heads, &rows)) }
+        @if !incomplete.is_empty() { p.quiet { "Not all of them: " (whole(incomplete)) } }
     }
 }
 

@@ -13,7 +13,6 @@ use mcpproxy_core::{
 };
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::taken::At;
 use super::{Shared, Who, done, failed};
@@ -62,28 +61,6 @@ struct Edge {
     weight: Weight,
     /// Characters that were shared.
     shared: u32,
-}
-
-/// The conversations.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct Sessions {
-    /// How many there are.
-    total: usize,
-    /// Some of them; a bounded number.
-    sessions: Vec<Conversation>,
-}
-
-/// A conversation.
-#[derive(Serialize, JsonSchema)]
-struct Conversation {
-    /// Its id, as records have it.
-    id: String,
-    /// The verified caller.
-    principal: String,
-    /// The version of the protocol in force.
-    protocol_version: String,
-    /// What the caller's program says about itself. Nobody checks that.
-    client: Value,
 }
 
 /// Shows what a session read and where data of it went.
@@ -167,19 +144,7 @@ async fn ends(
     ends
 }
 
+/// Lists the conversations of all gateways that share live state.
 pub(super) async fn sessions(AxumState(gateway): Shared) -> Response {
-    let sessions = gateway
-        .sessions
-        .all()
-        .iter()
-        .take(1000)
-        .map(|session| Conversation {
-            id: session.key.id.to_string(),
-            principal: session.who.name.to_string(),
-            protocol_version: session.version.clone(),
-            client: serde_json::from_str(&session.greeting.client_info).unwrap_or_default(),
-        })
-        .collect();
-    let total = gateway.sessions.len();
-    done(&Sessions { total, sessions })
+    done(&gateway.list_sessions().await)
 }

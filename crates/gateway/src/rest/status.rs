@@ -39,7 +39,7 @@ pub(super) struct Status {
     upstreams: Upstreams,
     /// How those are logged in to that are, by their names.
     logins: BTreeMap<String, Standing>,
-    /// Conversations that are open.
+    /// Conversations that are open at this gateway.
     sessions: usize,
     /// Calls under way.
     calls_in_flight: usize,

@@ -65,9 +65,10 @@ pub async fn values_are_kept(one: &dyn LiveStore, other: &dyn LiveStore) {
     assert!(!other.claim("b", MINUTE).await.unwrap());
 }
 
-/// A notice is heard by the others.
+/// A notice is heard by the others, and it is known how many of them there are.
 pub async fn notices_are_heard(one: &dyn LiveStore, other: &dyn LiveStore) {
-    one.announce(b"hello".to_vec()).await.unwrap();
+    let hear = one.announce(b"hello".to_vec()).await;
+    assert_eq!(hear, Ok(2));
     let heard = async {
         loop {
             if let Some(notice) = other.heard().await {

@@ -1,5 +1,5 @@
-//! What the dashboards and lists of several gateways show together: who is logged in, and how much of
-//! what agents do is seen. Each test has a twin without Redis, in which every gateway is alone.
+//! What the dashboards and lists of several gateways show together: who is logged in, how much of what
+//! agents do is seen, and which sessions are open. Each test has a twin without Redis, in which every gateway is alone.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::recovered;
 use super::together::sharing;
-use crate::support::{Gateway, Heard, Home, Reply, headers, hook, until};
+use crate::support::{Gateway, Heard, Home, Legacy, Reply, headers, hook, until};
 
 /// Two gateways with the same API key.
 async fn twins(config: &Value) -> [Gateway; 2] {
@@ -228,5 +228,67 @@ async fn hooks_that_one_gateway_hears_from_count_at_every_gateway() {
         // One that comes later knows of it, although the gateway is gone that heard it.
         one.kill().await;
         covered(&Gateway::start(&config).await, 2).await;
+    }
+}
+
+/// The ids of the sessions that a gateway lists, with how many gateways have each.
+fn rows(listed: &Value) -> Vec<(String, usize)> {
+    let rows = listed["sessions"].as_array().unwrap().iter();
+    let text = |one: &Value| one["id"].as_str().unwrap().to_owned();
+    rows.map(|one| (text(one), one["gateways"].as_array().unwrap().len()))
+        .collect()
+}
+
+/// Regression for #8: `/sessions` had those of the gateway alone that was asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_of_sessions_has_those_of_every_gateway_or_says_what_is_missing() {
+    for shared in [false, true] {
+        let redis = RedisServer::start().expect("redis-server is needed");
+        let [one, other] = twins(&sharing(&redis, shared)).await;
+        let here = Legacy::open(&one.url("/mcp"), json!({})).await;
+        let there = Legacy::open(&other.url("/mcp"), json!({})).await;
+        let [own, all] = [one.api("/sessions").await, other.api("/sessions").await];
+        assert_ne!(own["gateway"], all["gateway"]);
+        assert_eq!(all["incomplete"], Value::Null, "{all}");
+        assert_eq!(all["total"], if shared { 2 } else { 1 }, "{all}");
+        assert_eq!(rows(&all).len(), if shared { 2 } else { 1 }, "{all}");
+        if !shared {
+            continue;
+        }
+        assert_eq!(rows(&own), rows(&all));
+        for gateway in [&own, &all] {
+            let mut listed = all["sessions"].as_array().unwrap().iter();
+            let has = |row: &Value| row["gateways"] == json!([gateway["gateway"]]);
+            let row = listed.find(|row| has(row)).unwrap();
+            assert_eq!(row["principal"], "local", "{row}");
+            assert!(row["client"]["name"].is_string(), "{row}");
+        }
+        // One that moved is one, at both.
+        here.at(&other.url("/mcp"))
+            .ask("tools/list", json!({}))
+            .await;
+        let mut moved = rows(&other.api("/sessions").await);
+        moved.sort_by_key(|(_, gateways)| *gateways);
+        assert_eq!(moved.len(), 2);
+        assert_eq!((moved[0].1, moved[1].1), (1, 2));
+        // One that hangs is not waited for without end, and is said to be missing.
+        one.signal("STOP").await;
+        let listed = other.api("/sessions").await;
+        one.signal("CONT").await;
+        assert!(listed["incomplete"].is_string(), "{listed}");
+        assert_eq!(rows(&listed).len(), 2, "{listed}");
+        // One that died is not missed.
+        one.kill().await;
+        let listed = until("a list without the dead", || async {
+            let listed = other.api("/sessions").await;
+            listed["incomplete"].is_null().then_some(listed)
+        })
+        .await;
+        assert!(rows(&listed).iter().all(|(_, gateways)| *gateways == 1));
+        redis.stop().unwrap();
+        let listed = other.api("/sessions").await;
+        assert!(listed["incomplete"].is_string(), "{listed}");
+        assert_eq!(rows(&listed).len(), 2, "{listed}");
+        drop(there);
     }
 }
