@@ -66,19 +66,22 @@ pub(crate) fn views(text: &str, known: impl Fn(&str) -> bool) -> Vec<Respelled> 
     readings.iter().map(|one| respelled(text, *one)).collect()
 }
 
-/// The first words of a text that matter and are spelled oddly.
+/// The first words of a text that matter and are spelled oddly, each as often as it stands there.
 fn odd_words(text: &str, known: impl Fn(&str) -> bool) -> Vec<&str> {
     let mut found = Vec::new();
-    let mut done = 0;
+    let mut words = Words::new(text.as_bytes());
     for at in (0..text.len()).step_by(BLOCK) {
         if !is_odd(&bits::block(text.as_bytes(), at)) {
             continue;
         }
-        let start = text.floor_char_boundary(at.saturating_sub(LONGEST).max(done));
-        let end = text.ceil_char_boundary((at + BLOCK + LONGEST).min(text.len()));
-        done = at + BLOCK;
-        let words = candidates(text.get(start..end).unwrap_or_default());
-        found.extend(words.filter(|word| is_hidden(word, &known)));
+        // What begins earlier and reaches into the block is too long to be respelled.
+        words.skip_to(at.saturating_sub(LONGEST));
+        while let Some(span) = words.next_before(at + BLOCK + LONGEST) {
+            let word = text.get(span).unwrap_or_default();
+            if is_hidden(word, &known) {
+                found.push(word);
+            }
+        }
         if found.len() >= FEWEST {
             break;
         }
@@ -86,25 +89,98 @@ fn odd_words(text: &str, known: impl Fn(&str) -> bool) -> Vec<&str> {
     found
 }
 
-/// The words of a text that may be spelled oddly, by one look at each byte: nearly all words of a log
-/// have digits, and nearly none is meant otherwise.
-fn candidates(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(text);
-    std::iter::from_fn(move || {
-        while let Some(text) = rest {
-            let mut sorts = 0;
-            let blank = text.bytes().position(|byte| {
-                sorts |= sort(byte);
-                sorts & BLANK != 0
-            });
-            let word = text.get(..blank.unwrap_or(text.len()))?;
-            rest = blank.and_then(|blank| text.get(blank + 1..));
-            if may_be_odd(word, sorts) {
-                return Some(word);
+/// Goes from word to word that may be spelled oddly. Nearly all words of a log have digits, and
+/// nearly none is meant otherwise, so that many are turned away by one look at sixty-four bytes.
+struct Words<'a> {
+    text: &'a [u8],
+    /// The block that was looked at last: where it begins, which is with a word.
+    base: usize,
+    /// Where in it the next word begins.
+    from: usize,
+    /// One bit for each byte of it, from that word on, that ends a word.
+    ends: u64,
+    /// The same for digits and what else may stand for a letter.
+    figures: u64,
+}
+
+impl<'a> Words<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        Self {
+            text,
+            base: 0,
+            from: 0,
+            ends: 0,
+            figures: 0,
+        }
+    }
+
+    /// Passes over the words that begin before a place.
+    fn skip_to(&mut self, place: usize) {
+        if self.base + self.from >= place {
+            return;
+        }
+        let before = place.checked_sub(1).and_then(|at| self.text.get(at));
+        let cut = before.is_some_and(|byte| !ends_word(*byte));
+        self.base = if cut { self.behind(place) } else { place };
+        (self.from, self.ends) = (0, 0);
+    }
+
+    /// The next word that may be spelled oddly, if it begins before `limit`.
+    fn next_before(&mut self, limit: usize) -> Option<Range<usize>> {
+        let limit = limit.min(self.text.len());
+        while self.base + self.from < limit {
+            if self.ends == 0 {
+                self.look();
+                continue;
+            }
+            let (from, to) = (self.from, self.ends.trailing_zeros() as usize);
+            self.ends &= self.ends - 1;
+            self.from = to + 1;
+            let own = !(u64::MAX << to) & u64::MAX << from;
+            let span = self.base + from..self.base + to;
+            let word = self.text.get(span.clone()).unwrap_or_default();
+            let figures = self.figures & own;
+            let mixed = figures != 0 && {
+                let first = figures.trailing_zeros() as usize;
+                let rest = word.get(first - from..).unwrap_or_default();
+                !rest.iter().any(|byte| sort(*byte) == OTHER)
+            };
+            if word.len() > 1 && (mixed || is_parted(word)) && self.is_whole(&span) {
+                return Some(span);
             }
         }
         None
-    })
+    }
+
+    /// Whether blanks stand on both sides, and no control character, which is part of a word.
+    fn is_whole(&self, span: &Range<usize>) -> bool {
+        let blank = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
+        let before = span.start.checked_sub(1).and_then(|at| self.text.get(at));
+        blank(before) && blank(self.text.get(span.end))
+    }
+
+    /// Looks at the block that begins with the next word.
+    fn look(&mut self) {
+        self.base += self.from;
+        self.from = 0;
+        let block = bits::block(self.text, self.base);
+        let rest = self.text.len().saturating_sub(self.base);
+        let behind = u32::try_from(rest).ok();
+        let behind = behind.and_then(|rest| u64::MAX.checked_shl(rest));
+        self.ends = bits::mask(&block, is_blank) | behind.unwrap_or(0);
+        self.figures = bits::mask(&block, is_figure);
+        if self.ends == 0 {
+            // A word that does not end within so many bytes is too long.
+            self.base = self.behind(self.base + BLOCK);
+        }
+    }
+
+    /// Where the word begins that follows the one that `at` is in.
+    fn behind(&self, at: usize) -> usize {
+        let rest = self.text.get(at..).unwrap_or_default();
+        let end = rest.iter().position(|byte| ends_word(*byte));
+        end.map_or(self.text.len(), |end| at + end + 1)
+    }
 }
 
 /// Whether a word is spelled oddly and matters once it is respelled.
@@ -248,8 +324,6 @@ const MARK: u8 = 8;
 /// What is neither a letter nor one's twin, and no mark.
 const OTHER: u8 = 16;
 const FOREIGN: u8 = 32;
-/// What ends a word.
-const BLANK: u8 = 64;
 
 #[expect(
     clippy::indexing_slicing,
@@ -260,13 +334,7 @@ const fn sorts() -> [u8; 256] {
     let mut byte = 0_u8;
     while byte < 128 {
         let mark = byte.is_ascii_punctuation();
-        table[byte as usize] = if mark {
-            MARK
-        } else if byte.is_ascii_whitespace() {
-            BLANK
-        } else {
-            OTHER
-        };
+        table[byte as usize] = if mark { MARK } else { OTHER };
         byte += 1;
     }
     let mut letter = 0;
@@ -304,21 +372,42 @@ fn separates(byte: u8) -> bool {
 /// Whether sixty-four bytes have several letters between marks, or several digits beside letters;
 /// most have neither, and are not looked at word by word.
 fn is_odd(block: &[u8; BLOCK]) -> bool {
-    let words = bits::mask(block, bits::alphanumeric);
     let digits = bits::mask(block, bits::digit);
-    let letters = words & !digits;
-    let mixed = digits & (letters << 1 | letters >> 1);
-    let apart = || {
-        let marks = bits::mask(block, may_separate);
-        letters & marks << 1 & marks >> 1
+    let letters = || bits::mask(block, bits::alphanumeric) & !digits;
+    let mixed = || {
+        let letters = letters();
+        digits & (letters << 1 | letters >> 1)
     };
-    let odd = mixed.count_ones() > 2 || apart().count_ones() > 1;
+    let between = || {
+        let marks = bits::mask(block, may_separate);
+        marks << 1 & marks >> 1
+    };
+    // Nothing is counted that cannot be enough.
+    let odd = digits.count_ones() > 2 && mixed().count_ones() > 2 || {
+        let between = between();
+        between.count_ones() > 1 && (letters() & between).count_ones() > 1
+    };
     // A word without an end in sight is no word.
     odd && bits::mask(block, |byte| {
         u8::from(byte == b' ') | u8::from(byte == b'\n')
     })
     .count_ones()
         > 1
+}
+
+/// Whether a byte ends a word.
+fn ends_word(byte: u8) -> bool {
+    is_blank(byte) != 0
+}
+
+/// One for a blank, and for a control character, which few texts have.
+fn is_blank(byte: u8) -> u8 {
+    u8::from(byte <= b' ')
+}
+
+/// One for a digit and for the other twins of letters.
+fn is_figure(byte: u8) -> u8 {
+    bits::digit(byte) | u8::from(byte == b'@') | u8::from(byte == b'$')
 }
 
 /// One for a byte that may stand between letters, and for few others.
@@ -329,6 +418,8 @@ fn may_separate(byte: u8) -> u8 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -351,6 +442,59 @@ mod tests {
         check("e.g. this, i.e. that", &[]);
         check("version 1.2.3 of R2D2 and MP3", &[]);
         check("plain words only", &[]);
+    }
+
+    #[test]
+    fn a_word_is_counted_once_wherever_it_stands() {
+        let known = |word: &str| ["ignore", "rules"].contains(&word);
+        // Names with digits make the stretches beside the word odd, too.
+        let name = "r2d2c3po9 ";
+        for before in 0..24 {
+            for shift in ["", "a ", "abc ", "abcdef "] {
+                let check = |words: &str, expect: &[&str]| {
+                    let text = format!("{shift}{}{words} {}", name.repeat(before), name.repeat(24));
+                    assert_eq!(odd_words(&text, known), expect, "{text}");
+                };
+                check("1gn0r3", &["1gn0r3"]);
+                check("1gn0r3 ru1e5", &["1gn0r3", "ru1e5"]);
+                check("1gn0r3 1gn0r3", &["1gn0r3", "1gn0r3"]);
+                // What a longer name ends or begins with is no word.
+                check("x91gn0r3 1gn0r3d9", &[]);
+            }
+        }
+    }
+
+    /// The words of the stretches around odd blocks, each once, by a look at every word.
+    fn slow(text: &str, known: impl Fn(&str) -> bool) -> Vec<&str> {
+        let (mut words, mut at) = (Vec::new(), 0);
+        for word in text.split(|letter: char| letter.is_ascii_whitespace()) {
+            words.push((at, word));
+            at += word.len() + 1;
+        }
+        let (mut found, mut done) = (Vec::new(), 0);
+        for at in (0..text.len()).step_by(BLOCK) {
+            if !is_odd(&bits::block(text.as_bytes(), at)) || found.len() >= FEWEST {
+                continue;
+            }
+            let around = at.saturating_sub(LONGEST).max(done)..at + BLOCK + LONGEST;
+            done = around.end;
+            let own = words.iter().filter(|(start, _)| around.contains(start));
+            found.extend(
+                own.map(|(_, word)| *word)
+                    .filter(|word| is_hidden(word, &known)),
+            );
+        }
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn odd_words_are_those_that_a_look_at_each_word_finds(
+            text in "([a-z]{1,9}[ \n]|1gn0r3[ \t.]|[a-z013457@$]{1,9} |[a-z0-9.é]{1,90}[ \u{b}]|i\\.g\\.n[ ,]|r2d2c3 ){0,40}",
+        ) {
+            let known = |word: &str| word == "ign" || word.contains('o');
+            prop_assert_eq!(odd_words(&text, known), slow(&text, known));
+        }
     }
 
     #[test]
