@@ -22,6 +22,7 @@ mod national;
 mod network;
 mod numbers;
 mod phone;
+mod stamp;
 #[cfg(test)]
 mod tests;
 mod view;

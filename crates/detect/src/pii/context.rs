@@ -38,10 +38,15 @@ pub(super) struct Near {
     any: bool,
 }
 
-/// Reads the words between candidates once, from left to right.
+/// Reads the words between candidates once, from left to right, and only where somebody asks for
+/// them: most candidates are turned away by their shape.
 #[derive(Debug)]
 pub(super) struct Cursor {
     at: usize,
+    /// Where the candidates begin that were passed since. A word ends where a candidate begins, and
+    /// no phrase reaches over a stretch without any, so that the words are read in the same pieces
+    /// whether they are asked for now or later.
+    passed: Vec<usize>,
     last: [u64; 2],
     marks: VecDeque<(usize, Topic)>,
     /// Whether there can be no script in the text that does not separate words.
@@ -83,14 +88,46 @@ impl Cursor {
     pub(super) fn new(view: View<'_>) -> Self {
         Self {
             at: 0,
+            passed: Vec::new(),
             last: [0; 2],
             marks: VecDeque::new(),
             ascii: view.bytes().is_ascii(),
         }
     }
 
-    /// What stands before `start`. Calls must go from left to right.
-    pub(super) fn before(&mut self, words: &Vocabulary, view: View<'_>, start: usize) -> Near {
+    /// Goes on to the candidate at `start`. Calls must go from left to right.
+    pub(super) fn pass(&mut self, start: usize) {
+        let from = start.saturating_sub(BEFORE);
+        if self.passed.last().is_some_and(|last| *last < from) {
+            self.passed.clear();
+        }
+        self.passed.push(start);
+    }
+
+    /// What stands before the candidate that was passed last.
+    pub(super) fn near(&mut self, words: &Vocabulary, view: View<'_>) -> Near {
+        let mut near = Near::none();
+        let mut passed = std::mem::take(&mut self.passed);
+        for start in &passed {
+            self.read(words, view, *start);
+        }
+        let Some(start) = passed.pop() else {
+            return near;
+        };
+        passed.clear();
+        self.passed = passed;
+        let from = start.saturating_sub(BEFORE);
+        for (end, topic) in self.marks.iter().filter(|(end, _)| *end <= start) {
+            near.mark(*topic, closeness(start - end));
+        }
+        if !self.ascii {
+            read_unspaced(view.slice(from..start), &mut near);
+        }
+        near
+    }
+
+    /// Reads the words up to `start`, as far as one may be a label of what begins there.
+    fn read(&mut self, words: &Vocabulary, view: View<'_>, start: usize) {
         let from = start.saturating_sub(BEFORE);
         if self.at < from {
             self.at = from;
@@ -105,14 +142,6 @@ impl Cursor {
         while self.marks.front().is_some_and(|(end, _)| *end < from) {
             self.marks.pop_front();
         }
-        let mut near = Near::none();
-        for (end, topic) in self.marks.iter().filter(|(end, _)| *end <= start) {
-            near.mark(*topic, closeness(start - end));
-        }
-        if !self.ascii {
-            read_unspaced(view.slice(from..start), &mut near);
-        }
-        near
     }
 }
 

@@ -123,23 +123,32 @@ impl Kinds {
 
     /// The kind of the number that begins at `start`: the one with the nearest label, or else one
     /// that needs none.
-    pub(super) fn find(&self, view: View<'_>, start: usize, near: &Near) -> Option<Match> {
+    ///
+    /// What stands `near` is asked for only where some shape that needs a label fits.
+    pub(super) fn find<'n>(
+        &self,
+        view: View<'_>,
+        start: usize,
+        near: impl FnOnce() -> &'n Near,
+    ) -> Option<Match> {
         let digits = view.run(start, RUNS, |byte| byte.is_ascii_digit());
         let letters = match digits {
             0 => view.run(start, RUNS, |byte| byte.is_ascii_alphabetic()),
             _ => 0,
         };
-        let labelled = near
-            .any()
-            .then(|| self.find_labelled(view, start, (digits, letters), near));
-        labelled
-            .flatten()
-            .or_else(|| self.find_alone(view, start, (digits, letters)))
+        let run = (digits, letters);
+        let mut shapes = self.labelled.starting(view, start, run);
+        let near = shapes
+            .any(|shape| fit(view, start, shape.pattern).is_some_and(|(end, _)| view.closes(end)))
+            .then(near)
+            .filter(|near| near.any());
+        near.and_then(|near| self.find_labelled(view, start, run, near))
+            .or_else(|| self.find_alone(view, start, run))
     }
 
     /// The kind of a value that it fills from end to end.
     pub(super) fn find_whole(&self, view: View<'_>, near: &Near) -> Option<Match> {
-        self.find(view, 0, near)
+        self.find(view, 0, || near)
             .filter(|found| found.span.end == view.len())
     }
 

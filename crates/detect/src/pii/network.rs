@@ -130,13 +130,17 @@ pub(super) fn led_by_letters(view: View<'_>, word: usize, floor: usize) -> Optio
         start -= letters + 1;
     }
     (start >= floor)
-        .then(|| hexadecimal(view, start, false))
+        .then(|| hexadecimal(view, start, || false))
         .flatten()
 }
 
 /// The IPv6 or MAC address that the word of hexadecimal digits at `start` begins; `named` is whether
 /// a word near by says that it is a MAC address.
-pub(super) fn hexadecimal(view: View<'_>, start: usize, named: bool) -> Option<Address> {
+pub(super) fn hexadecimal(
+    view: View<'_>,
+    start: usize,
+    named: impl FnOnce() -> bool,
+) -> Option<Address> {
     // Three separators at least; a time of day has two.
     let first = view.run(start, 5, |byte| byte.is_ascii_hexdigit());
     let second = start + first + 1;
@@ -150,7 +154,7 @@ pub(super) fn hexadecimal(view: View<'_>, start: usize, named: bool) -> Option<A
 }
 
 /// Six pairs with colons or dashes, or three fours with dots.
-fn mac(view: View<'_>, start: usize, named: bool) -> Option<Address> {
+fn mac(view: View<'_>, start: usize, named: impl FnOnce() -> bool) -> Option<Address> {
     let length = view.run(start, 5, |byte| byte.is_ascii_hexdigit());
     let separator = view.at(start + length);
     let groups = match (length, separator) {
@@ -177,7 +181,7 @@ fn mac(view: View<'_>, start: usize, named: bool) -> Option<Address> {
     let more = view.at(at) == separator && view.at(at + 1).is_ascii_hexdigit();
     let blank = super::checksum::uniform(&digits);
     // Three fours of nothing but decimals are a price or a version, unless they are named.
-    let plain = separator == b'.' && digits.iter().all(u8::is_ascii_digit) && !named;
+    let plain = separator == b'.' && digits.iter().all(u8::is_ascii_digit) && !named();
     if more || blank || plain || view.at(at).is_ascii_alphanumeric() || !opens(view, start) {
         return None;
     }

@@ -1,5 +1,6 @@
 //! The pass from digit to digit: which family may claim the word that a digit stands in.
 
+use std::cell::{Cell, OnceCell};
 use std::ops::Range;
 
 use mcpproxy_core::Severity;
@@ -8,7 +9,7 @@ use super::context::{Cursor, Near, Topic};
 use super::found::Found;
 use super::view::{Numbers, View};
 use super::wallet::Wallet;
-use super::{Pii, address, bank, birth, card, context, labelled, network, phone, wallet};
+use super::{Pii, address, bank, birth, card, context, labelled, network, phone, stamp, wallet};
 use crate::Level;
 
 /// The longest word that can be a number of anything.
@@ -18,14 +19,12 @@ const LONGEST_WORD: usize = 62;
 const LONGEST_NUMBER: usize = 18;
 /// How far the digits of one number may spread, in bytes.
 const SPREAD: usize = 26;
+/// The most letters among the digits of one number.
+const LETTERS: usize = 12;
 /// The fewest digits of anything but a date, an address or a machine.
 const FEWEST: usize = 5;
 /// The same if there are letters among them.
 const FEWEST_MIXED: usize = 4;
-/// The length of month and day behind a year, with their dashes.
-const STAMP: usize = 6;
-/// The length of hour and minute behind that, with what stands before and behind them.
-const CLOCK: usize = 7;
 
 /// One word with a digit in it, and what stands before it.
 struct Candidate<'a> {
@@ -38,7 +37,9 @@ struct Candidate<'a> {
     opens: bool,
     /// How many digits there are in it and in the groups that follow.
     digits: usize,
-    near: Near,
+    /// What reads the words before it, until that was asked for; nothing if no label counts.
+    cursor: Cell<Option<&'a mut Cursor>>,
+    near: OnceCell<Near>,
 }
 
 impl Pii {
@@ -47,7 +48,7 @@ impl Pii {
         let mut cursor = Cursor::new(view);
         let mut words = Numbers::new(view);
         let mut at = 0;
-        while let Some(word) = words.next(at) {
+        while let Some((word, plain)) = words.next(at) {
             let floor = at;
             at = word.end;
             if word.len() > LONGEST_WORD {
@@ -58,26 +59,33 @@ impl Pii {
                 found.push(machine(address));
                 continue;
             }
-            let plain = view.slice(word.clone()).iter().all(u8::is_ascii_digit);
-            if !is_worth(view, &word, plain) {
+            let own = if plain {
+                word.len()
+            } else {
+                let bytes = view.slice(word.clone()).iter();
+                bytes.filter(|byte| byte.is_ascii_digit()).count()
+            };
+            if !is_worth(view, &word, own) {
                 continue;
             }
-            if plain && is_stamp(view, &word) {
-                at = word.end + STAMP;
-                at += clock(view, at);
+            if let Some(end) = stamp::end(view, &word) {
+                at = end;
                 continue;
             }
             let opens = view.opens(word.start);
             if !opens && is_inside(view, &word, plain) {
                 continue;
             }
-            let digits = spread(view, &word, plain);
-            let enough = digits >= FEWEST || !plain && digits >= FEWEST_MIXED;
-            let near = if opens && enough {
-                cursor.before(&self.vocabulary, view, word.start)
-            } else {
-                Near::none()
+            let digits = match own {
+                // All that a word with letters could be needs no more of them.
+                FEWEST.. if !plain && word.len() - own <= LETTERS => own,
+                _ => spread(view, &word, plain),
             };
+            let enough = digits >= FEWEST || !plain && digits >= FEWEST_MIXED;
+            let labelled = opens && enough;
+            if labelled {
+                cursor.pass(word.start);
+            }
             let candidate = Candidate {
                 pii: self,
                 view,
@@ -85,7 +93,8 @@ impl Pii {
                 plain,
                 opens,
                 digits,
-                near,
+                cursor: Cell::new(labelled.then_some(&mut cursor)),
+                near: OnceCell::new(),
             };
             if let Some(one) = candidate.judge() {
                 at = at.max(one.span.end);
@@ -98,9 +107,11 @@ impl Pii {
 /// Whether a word can begin anything: long enough, or followed or led by what goes with digits.
 ///
 /// This turns away nearly all of the digits in prose and code.
-fn is_worth(view: View<'_>, word: &Range<usize>, plain: bool) -> bool {
+fn is_worth(view: View<'_>, word: &Range<usize>, digits: usize) -> bool {
+    let plain = digits == word.len();
     if word.len() > 5 {
-        return plain || word.len() >= wallet::SHORTEST || has_digits(view.slice(word.clone()));
+        // The digits of a number, not only the one of `python3`.
+        return plain || word.len() >= wallet::SHORTEST || digits >= FEWEST_MIXED;
     }
     let separator = view.at(word.end);
     let next = view.at(word.end + 1);
@@ -129,38 +140,6 @@ fn is_worth(view: View<'_>, word: &Range<usize>, plain: bool) -> bool {
     }
 }
 
-/// Whether a word has the digits of a number, not only the one of `python3`.
-fn has_digits(word: &[u8]) -> bool {
-    let mut digits = word.iter().filter(|byte| byte.is_ascii_digit());
-    digits.nth(FEWEST_MIXED - 1).is_some()
-}
-
-/// Whether a word is the year of the date that a line of a log begins with.
-///
-/// No label stands before it, unless the line before ends in a colon.
-fn is_stamp(view: View<'_>, word: &Range<usize>) -> bool {
-    let [b'-', month @ .., b'-', one, two] = view.head(word.end, STAMP) else {
-        return false;
-    };
-    let digits = month.iter().chain([one, two]).all(u8::is_ascii_digit);
-    let line =
-        matches!(view.before(word.start, 1), 0 | b'\n') && view.before(word.start, 2) != b':';
-    word.len() == 4 && line && digits && !view.at(word.end + STAMP).is_ascii_digit()
-}
-
-/// The length of hour and minute behind a date, if the seconds follow and then no more of the kind.
-fn clock(view: View<'_>, at: usize) -> usize {
-    let [b'T' | b' ', clock @ .., end] = view.head(at, CLOCK + 3) else {
-        return 0;
-    };
-    let timed = clock.iter().enumerate().all(|(place, byte)| match place {
-        2 | 5 => *byte == b':',
-        _ => byte.is_ascii_digit(),
-    });
-    let whole = clock.len() == CLOCK + 1 && matches!(end, b'.' | b',' | b' ' | b'Z');
-    if timed && whole { CLOCK } else { 0 }
-}
-
 /// Whether a word that does not open anything is the middle of a date, a version or a name.
 fn is_inside(view: View<'_>, word: &Range<usize>, plain: bool) -> bool {
     match view.before(word.start, 1) {
@@ -178,7 +157,7 @@ fn spread(view: View<'_>, word: &Range<usize>, plain: bool) -> usize {
     let month = matches!(next, b' ' | b',' | b'.' | b'-') || next.is_ascii_lowercase();
     let spelled = plain && month && word.len() <= 2 && birth::date(view, word.start).is_some();
     let mut digits = 0;
-    let mut letters = if plain && !spelled { 12 } else { 0 };
+    let mut letters = if plain && !spelled { LETTERS } else { 0 };
     let mut separators = 0;
     for byte in view.head(word.start, SPREAD) {
         match PARTS
@@ -191,7 +170,7 @@ fn spread(view: View<'_>, word: &Range<usize>, plain: bool) -> usize {
                 separators = 0;
             }
             Part::Separator if separators < 2 => separators += 1,
-            Part::Letter if letters < 12 => {
+            Part::Letter if letters < LETTERS => {
                 letters += 1;
                 separators = 0;
             }
@@ -288,9 +267,17 @@ impl Candidate<'_> {
             .or_else(|| self.birthday())
     }
 
+    /// What stands before it.
+    fn near(&self) -> &Near {
+        self.near.get_or_init(|| match self.cursor.take() {
+            Some(cursor) => cursor.near(&self.pii.vocabulary, self.view),
+            None => Near::none(),
+        })
+    }
+
     /// What stands before the number and on its line behind it.
     fn around(&self, end: usize) -> Near {
-        let mut near = self.near.clone();
+        let mut near = self.near().clone();
         self.pii.vocabulary.after(self.view, end, &mut near);
         near
     }
@@ -301,7 +288,7 @@ impl Candidate<'_> {
             .national(self.word.start)
             .or_else(|| self.led_by_letters());
         match national {
-            Some(found) if found.confidence >= 90 || !self.near.has(Topic::Phone) => Some(found),
+            Some(found) if found.confidence >= 90 || !self.near().has(Topic::Phone) => Some(found),
             // A call that is only hinted at gives way to any number that is named.
             national => self
                 .phone()
@@ -311,7 +298,7 @@ impl Candidate<'_> {
     }
 
     fn national(&self, start: usize) -> Option<Found> {
-        let matched = self.pii.kinds.find(self.view, start, &self.near)?;
+        let matched = self.pii.kinds.find(self.view, start, || self.near())?;
         Some(Found {
             kind: matched.kind.code,
             name: matched.kind.name,
@@ -346,20 +333,18 @@ impl Candidate<'_> {
         let start = self.word.start;
         let lead = self.view.before(start, 1);
         let bare = self.digits == self.word.len() && self.view.at(start) != b'0' && lead != b'+';
-        if bare && !self.near.any() {
-            return None;
-        }
-        let phone = phone::find(self.view, start, &self.near).or_else(|| {
+        let unnamed = || bare && !self.near().any();
+        let phone = phone::find(self.view, start, || self.near()).or_else(|| {
             let grouped = matches!(self.view.at(self.word.end), b' ' | b'-' | b')');
             let year = matches!(
                 self.view.slice(self.word.clone()),
                 [b'1' | b'2', b'0' | b'9', _, _]
             );
-            let worth = grouped && !year && self.digits > FEWEST;
+            let worth = grouped && !year && self.digits > FEWEST && !unnamed();
             let near = worth.then(|| self.around(self.word.end))?;
-            phone::find(self.view, start, &near)
+            phone::find(self.view, start, || &near)
         })?;
-        Some(Found {
+        (!unnamed()).then_some(Found {
             kind: "phone",
             name: "telephone number",
             severity: Severity::Medium,
@@ -375,7 +360,7 @@ impl Candidate<'_> {
             return None;
         }
         let card = card::find(self.view, self.word.start)?;
-        let named = self.near.has(Topic::Card);
+        let named = self.near().has(Topic::Card);
         (named || !card.weak).then_some(Found {
             kind: "credit_card",
             name: "payment card",
@@ -402,9 +387,9 @@ impl Candidate<'_> {
 
     fn machine(&self) -> Option<Found> {
         let next = self.view.at(self.word.end);
-        let named = self.near.to(Topic::Mac) >= context::CLOSE;
+        let named = || self.near().to(Topic::Mac) >= context::CLOSE;
         let found = match (self.word.len(), next) {
-            (12, _) if named && !self.plain => network::bare(self.view, &self.word),
+            (12, _) if !self.plain => network::bare(self.view, &self.word).filter(|_| named()),
             (1..=3, b'.') if self.plain => self.ipv4(),
             (2, b':' | b'-') | (1..=4, b':') | (4, b'.') => {
                 network::hexadecimal(self.view, self.word.start, named)
@@ -429,7 +414,7 @@ impl Candidate<'_> {
             return None;
         }
         let kind = wallet::of(self.view.slice(span.clone()))?;
-        let named = self.near.has(Topic::Wallet);
+        let named = self.near().has(Topic::Wallet);
         let sure = kind == Wallet::Bitcoin || named;
         Some(Found {
             kind: "crypto_address",
@@ -446,11 +431,12 @@ impl Candidate<'_> {
     }
 
     fn birthday(&self) -> Option<Found> {
-        if self.digits < FEWEST || self.near.to(Topic::Birth) < context::CLOSE {
+        if self.digits < FEWEST {
             return None;
         }
         let span = birth::date(self.view, self.word.start)?;
-        Some(Found {
+        let named = self.near().to(Topic::Birth) >= context::CLOSE;
+        named.then_some(Found {
             kind: "date_of_birth",
             name: "date of birth",
             severity: Severity::High,
@@ -462,19 +448,18 @@ impl Candidate<'_> {
     }
 
     fn label(&self) -> Option<Found> {
-        if self.plain && !self.near.any() {
-            return None;
-        }
         let end = labelled::end_of_groups(self.view, self.word.end);
         let span = self.word.start..end;
         let literal = self.view.is_literal(span.start, end);
         if span.len() < 5 || literal || !self.view.closes(end) {
             return None;
         }
+        if !labelled::may_name(self.view, span.clone()) {
+            return None;
+        }
         let named = |near: &Near| labelled::find(self.view, span.clone(), near);
-        let label = named(&self.near).or_else(|| {
-            let worth =
-                !self.plain && self.digits >= FEWEST && labelled::may_name(self.view, span.clone());
+        let label = named(self.near()).or_else(|| {
+            let worth = !self.plain && self.digits >= FEWEST;
             named(&worth.then(|| self.around(end))?)
         })?;
         Some(Found {

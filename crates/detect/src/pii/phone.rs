@@ -48,7 +48,11 @@ struct Groups {
 /// The telephone number whose first digit stands at `digit`.
 ///
 /// `near` counts only if the grouping alone does not decide.
-pub(super) fn find(view: View<'_>, digit: usize, near: &Near) -> Option<Phone> {
+pub(super) fn find<'n>(
+    view: View<'_>,
+    digit: usize,
+    near: impl FnOnce() -> &'n Near,
+) -> Option<Phone> {
     let groups = read(view, digit)?;
     let body = groups.digits();
     if groups.count < 6 || variety(body) < 3 || !ends(view, groups.end) {
@@ -104,7 +108,7 @@ fn by_shape(view: View<'_>, groups: &Groups) -> Option<(u8, &'static str)> {
         .then_some((75, "national form with a trunk prefix"))
 }
 
-fn by_label(groups: &Groups, near: &Near) -> Option<(u8, &'static str)> {
+fn by_label<'n>(groups: &Groups, near: impl FnOnce() -> &'n Near) -> Option<(u8, &'static str)> {
     let grouped = groups.parts > 1;
     let enough = if grouped { 6 } else { 7 };
     let fraction = groups.parts == 2 && groups.separators().contains(&b'.');
@@ -121,6 +125,7 @@ fn by_label(groups: &Groups, near: &Near) -> Option<(u8, &'static str)> {
     {
         return None;
     }
+    let near = near();
     if near.has(Topic::Phone) {
         return Some((80, "named as a telephone number"));
     }

@@ -137,15 +137,31 @@ impl<'a> Numbers<'a> {
     /// The next word of ASCII letters and digits whose first digit at or after `from` it is around;
     /// it does not reach before `from`.
     ///
-    /// The letter of an escaped line break or tab (`\n42`) is not part of it.
-    pub(super) fn next(&mut self, from: usize) -> Option<Range<usize>> {
+    /// The letter of an escaped line break or tab (`\n42`) is not part of it. Also returns whether it
+    /// is nothing but digits.
+    pub(super) fn next(&mut self, from: usize) -> Option<(Range<usize>, bool)> {
         let digit = self.digit(from)?;
         let view = self.view;
         let mut start = self.start(digit).max(from);
         if matches!(view.at(start), b'n' | b't' | b'r') && view.before(start, 1) == b'\\' {
             start += 1;
         }
-        Some(start..self.end(digit))
+        let word = start..self.end(digit);
+        let plain = self.is_plain(&word);
+        Some((word, plain))
+    }
+
+    /// Whether a word has no letters; most are within the block.
+    fn is_plain(&self, word: &Range<usize>) -> bool {
+        let from = word.start.checked_sub(self.base);
+        let to = word.end.checked_sub(self.base).filter(|to| *to < BLOCK);
+        if let (Some(from), Some(to)) = (from, to) {
+            let own = !(u64::MAX << to) & u64::MAX << from;
+            self.digits & own == own
+        } else {
+            let bytes = self.view.slice(word.clone());
+            bytes.iter().all(u8::is_ascii_digit)
+        }
     }
 
     fn load(&mut self, base: usize) {
@@ -234,7 +250,7 @@ mod tests {
 
     use super::*;
 
-    fn slow(view: View<'_>, from: usize) -> Option<Range<usize>> {
+    fn slow(view: View<'_>, from: usize) -> Option<(Range<usize>, bool)> {
         let rest = view.bytes().get(from..)?;
         let digit = from + rest.iter().position(u8::is_ascii_digit)?;
         let alphanumeric = |byte: u8| byte.is_ascii_alphanumeric();
@@ -242,7 +258,9 @@ mod tests {
         if matches!(view.at(start), b'n' | b't' | b'r') && view.before(start, 1) == b'\\' {
             start += 1;
         }
-        Some(start..digit + view.run(digit, view.len(), alphanumeric))
+        let word = start..digit + view.run(digit, view.len(), alphanumeric);
+        let plain = view.slice(word.clone()).iter().all(u8::is_ascii_digit);
+        Some((word, plain))
     }
 
     proptest! {
@@ -256,7 +274,7 @@ mod tests {
             for step in steps {
                 let next = numbers.next(from);
                 prop_assert_eq!(&next, &slow(view, from));
-                from = next.map_or(from, |word| word.end) + usize::from(step % 4);
+                from = next.map_or(from, |(word, _)| word.end) + usize::from(step % 4);
             }
         }
     }
