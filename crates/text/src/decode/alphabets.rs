@@ -96,16 +96,45 @@ pub(super) fn hex(text: &[u8]) -> Option<Vec<u8>> {
         .or_else(|| text.strip_prefix(b"0X"))
         .unwrap_or(text);
     let mut out = Vec::with_capacity(text.len() / 2 + 1);
-    let (pairs, _) = text.as_chunks::<2>();
-    for pair in pairs {
+    let (pairs, odd) = text.as_chunks::<2>();
+    let mut worst = 0;
+    out.extend(pairs.iter().map(|pair| {
         let [high, low] = pair.map(|byte| value(&HEX, byte));
-        if (high | low) >= 16 {
-            break;
-        }
-        out.push(high << 4 | low);
+        worst |= high | low;
+        high << 4 | low
+    }));
+    if worst < 16 {
+        rest(&HEX, 4, odd, &mut out)?;
+    } else {
+        // Something stands between the digits.
+        out.clear();
+        rest(&HEX, 4, text, &mut out)?;
     }
-    rest(&HEX, 4, text.get(out.len() * 2..)?, &mut out)?;
     Some(out)
+}
+
+/// Decodes hexadecimal digits into `out`, as far as there is room, and returns how many bytes they
+/// are; none if anything but white space stands among them.
+pub(super) fn hex_into(text: &[u8], out: &mut [u8]) -> usize {
+    let (pairs, odd) = text.as_chunks::<2>();
+    let mut worst = odd.iter().fold(0, |worst, byte| worst | value(&HEX, *byte));
+    for (slot, pair) in out.iter_mut().zip(pairs) {
+        let [high, low] = pair.map(|byte| value(&HEX, byte));
+        worst |= high | low;
+        *slot = high << 4 | low;
+    }
+    if worst < 16 {
+        return pairs.len().min(out.len());
+    }
+    copied(&hex(text).unwrap_or_default(), out)
+}
+
+/// Copies bytes as far as there is room, and returns how many.
+pub(super) fn copied(bytes: &[u8], out: &mut [u8]) -> usize {
+    for (slot, byte) in out.iter_mut().zip(bytes) {
+        *slot = *byte;
+    }
+    bytes.len().min(out.len())
 }
 
 /// Decodes digit by digit, so that white space may stand anywhere.

@@ -23,7 +23,7 @@ pub(super) fn promise(start: &[u8]) -> Promise {
     }
     let readable = container(start).is_some()
         || utf16(start).is_some()
-        || mostly_text(whole_characters(start), 4);
+        || !is_hopeless(start) && mostly_text(whole_characters(start), 4);
     if readable {
         Promise::Readable
     } else {
@@ -156,4 +156,29 @@ fn mostly_text(bytes: &[u8], odd_in: usize) -> bool {
         }
     }
     !bytes.is_empty()
+}
+
+/// Tells whether there is a control character of ASCII among bytes that are too few to have one,
+/// which takes no look at how other characters are spelled.
+fn is_hopeless(bytes: &[u8]) -> bool {
+    let odd = |byte: &u8| ODD.get(usize::from(*byte)).copied().unwrap_or(false);
+    bytes.len() < PEEK && bytes.iter().any(odd)
+}
+
+/// The control characters of ASCII that no text has, as a table, since they are looked for in noise.
+const ODD: [bool; 256] = odd();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn odd() -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        let blank = matches!(byte, b'\t' | b'\n' | b'\r');
+        table[byte as usize] = byte.is_ascii_control() && !blank;
+        byte += 1;
+    }
+    table
 }

@@ -18,6 +18,8 @@ const SHORTEST: usize = 12;
 const SHORTEST_BARE: usize = 16;
 /// Shortest line that a longer run may be wrapped in.
 const SHORTEST_LINE: usize = 40;
+/// Digits that are enough for a first opinion on what they spell.
+const HEAD: usize = PEEK * 2;
 /// Shortest run that is called opaque, in decoded bytes.
 const SHORTEST_OPAQUE: usize = 32;
 
@@ -348,11 +350,11 @@ fn known(span: Range<usize>, bytes: &[u8], coding: Coding, random: bool, found: 
         Coding::Hex => (alphabets::hex, bytes.len() / 2),
         _ => (alphabets::base32, bytes.len() / 8 * 5),
     };
-    let head = bytes.get(..bytes.len().min(PEEK * 2)).unwrap_or_default();
-    let start = decode(head).unwrap_or_default();
-    match promise(&start) {
+    let start = Start::of(coding, bytes);
+    let start = start.bytes();
+    match promise(start) {
         Promise::Readable => found.runs.push(Run { span, coding }),
-        Promise::Media(_) | Promise::Noise if deflated(decode, bytes, &start) => {
+        Promise::Media(_) | Promise::Noise if deflated(decode, bytes, start) => {
             found.runs.push(Run { span, coding });
         }
         Promise::Media(kind) => found.opaque.push(Opaque {
@@ -361,7 +363,7 @@ fn known(span: Range<usize>, bytes: &[u8], coding: Coding, random: bool, found: 
             bytes: length,
             media: Some(kind),
         }),
-        Promise::Noise if turned(decode, bytes) => found.runs.push(Run {
+        Promise::Noise if turned(coding, bytes) => found.runs.push(Run {
             span,
             coding: Coding::Reversed,
         }),
@@ -371,12 +373,40 @@ fn known(span: Range<usize>, bytes: &[u8], coding: Coding, random: bool, found: 
 }
 
 /// Tells whether a run is readable backwards, by its end.
-fn turned(decode: Decode, bytes: &[u8]) -> bool {
-    let tail = bytes.len().saturating_sub(PEEK * 2);
-    let tail = bytes.get(tail..).unwrap_or_default();
-    let backwards: Vec<u8> = tail.iter().rev().copied().collect();
-    let start = decode(&backwards).unwrap_or_default();
-    start.len() >= SHORTEST_BARE / 2 && promise(&start) == Promise::Readable
+fn turned(coding: Coding, bytes: &[u8]) -> bool {
+    let mut backwards = [0; HEAD];
+    for (slot, byte) in backwards.iter_mut().zip(bytes.iter().rev()) {
+        *slot = *byte;
+    }
+    let backwards = backwards.get(..bytes.len().min(HEAD));
+    let start = Start::of(coding, backwards.unwrap_or_default());
+    let start = start.bytes();
+    start.len() >= SHORTEST_BARE / 2 && promise(start) == Promise::Readable
+}
+
+/// The first bytes that a run spells. Logs have an identifier in every line, so that no memory is
+/// taken for hexadecimal digits.
+struct Start {
+    bytes: [u8; HEAD],
+    length: usize,
+}
+
+impl Start {
+    fn of(coding: Coding, digits: &[u8]) -> Self {
+        let digits = digits.get(..digits.len().min(HEAD)).unwrap_or_default();
+        let mut bytes = [0; HEAD];
+        let length = if coding == Coding::Hex {
+            alphabets::hex_into(digits, &mut bytes)
+        } else {
+            let spelled = alphabets::base32(digits).unwrap_or_default();
+            alphabets::copied(&spelled, &mut bytes)
+        };
+        Self { bytes, length }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
 }
 
 /// Tries a run as base64, also of a bare stream if it is whole; tells whether it was settled.
