@@ -138,10 +138,15 @@ impl Cues {
         lower.copy_from_slice(word);
         lower.make_ascii_lowercase();
         let literals = self.heads.get(&*lower)?;
+        let bytes = text.as_bytes();
+        let end = start + word.len();
         literals.iter().find_map(|(offset, literal)| {
+            let (before, rest) = literal.as_bytes().split_at_checked(*offset)?;
+            // The word itself was looked up, and what goes on otherwise is the most usual.
+            let length = reads(bytes.get(end..)?, rest.get(word.len()..)?)?;
             let begin = start.checked_sub(*offset)?;
-            let length = reads(text.as_bytes().get(begin..)?, literal.as_bytes())?;
-            Some(begin..begin + length)
+            let led = bytes.get(begin..start)?.eq_ignore_ascii_case(before);
+            led.then_some(begin..end + length)
         })
     }
 }
