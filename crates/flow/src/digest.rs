@@ -1,9 +1,14 @@
 //! The specification's hashes: SHA-256 cut to 128 bits, of the whole content and of every field,
 //! as it stands and without case and outer space.
 
+mod beside;
+
+use std::borrow::Cow;
+
 use mcpproxy_core::{Id128, Likeness};
 use sha2::{Digest as _, Sha256};
 
+use self::beside::{LANES, halves};
 use crate::content::{Part, WHOLE};
 
 /// Bytes that are looked at together.
@@ -41,13 +46,13 @@ pub(crate) struct Digest {
 /// field that is in its normalized form already has one hash for both.
 pub(crate) fn digests(whole: &str, parts: &[Part<'_>], least: usize, bytes: usize) -> Vec<Digest> {
     let mut found = Vec::new();
-    let mut add = |text: &str, how, leaf| {
-        found.push(Digest {
-            hash: digest(text),
-            how,
-            leaf,
-            length: u32::try_from(characters(text)).unwrap_or(u32::MAX),
-        });
+    // Texts wait until there are some that can be hashed beside each other.
+    let mut waiting: Vec<(Cow<'_, str>, Likeness, u32)> = Vec::with_capacity(LANES);
+    let mut add = |text, how, leaf| {
+        waiting.push((text, how, leaf));
+        if waiting.len() >= LANES {
+            hash(&mut waiting, &mut found);
+        }
     };
     let cut = |text: &'_ str| text.floor_char_boundary(bytes);
     let long = |text: &str| {
@@ -58,7 +63,7 @@ pub(crate) fn digests(whole: &str, parts: &[Part<'_>], least: usize, bytes: usiz
     let single = matches!(parts, [part] if part.text == whole);
     if long(whole) && !single {
         let start = whole.get(..cut(whole)).unwrap_or(whole);
-        add(start, Likeness::Exact, WHOLE);
+        add(Cow::Borrowed(start), Likeness::Exact, WHOLE);
     }
     let how = if single {
         Likeness::Exact
@@ -67,15 +72,32 @@ pub(crate) fn digests(whole: &str, parts: &[Part<'_>], least: usize, bytes: usiz
     };
     for part in parts.iter().filter(|part| long(&part.text)) {
         let text = part.text.get(..cut(&part.text)).unwrap_or(&part.text);
-        add(text, how, part.leaf);
+        add(Cow::Borrowed(text), how, part.leaf);
         if !is_normalized(text) {
             let plain = normalized(text);
             if long(&plain) {
-                add(&plain, Likeness::Normalized, part.leaf);
+                add(Cow::Owned(plain), Likeness::Normalized, part.leaf);
             }
         }
     }
+    hash(&mut waiting, &mut found);
     found
+}
+
+/// Hashes the texts that wait, in their order.
+fn hash(waiting: &mut Vec<(Cow<'_, str>, Likeness, u32)>, found: &mut Vec<Digest>) {
+    let hashes = halves(waiting.iter().map(|(text, ..)| &**text));
+    let digests = waiting
+        .iter()
+        .zip(hashes)
+        .map(|((text, how, leaf), hash)| Digest {
+            hash: Id128::from_bytes(hash),
+            how: *how,
+            leaf: *leaf,
+            length: u32::try_from(characters(text)).unwrap_or(u32::MAX),
+        });
+    found.extend(digests);
+    waiting.clear();
 }
 
 /// Counts characters; those of ASCII are told by the length.
