@@ -61,6 +61,10 @@ fn value(symbol: u8) -> u64 {
     TABLE.get(usize::from(symbol)).copied().unwrap_or(0)
 }
 
+/// Hashes that are written without a jump between them, and those that are handed on together.
+const GROUP: usize = 8;
+const BLOCK: usize = 64;
+
 /// The hashes of every window of `K` symbols, in order.
 #[derive(Debug)]
 pub(crate) struct Roll<'a, const K: usize> {
@@ -91,50 +95,44 @@ impl<'a, const K: usize> Roll<'a, K> {
         }
     }
 
-    /// Writes the next `N` hashes at once; leaves them as they are, and says so, where fewer are left or
-    /// this is the first window.
-    #[inline]
-    pub(crate) fn block<const N: usize>(&mut self, hashes: &mut [u64; N]) -> bool {
-        let (Some((gone, leaving)), Some((new, entering))) = (
-            self.leaving.split_first_chunk::<N>(),
-            self.entering.split_first_chunk::<N>(),
-        ) else {
-            return false;
-        };
-        if self.first {
-            return false;
-        }
-        (self.leaving, self.entering) = (leaving, entering);
-        for ((hash, &gone), &new) in hashes.iter_mut().zip(gone).zip(new) {
-            self.step(gone, new);
+    /// Writes the next hashes, as many as there are or as fit; returns how many that is.
+    ///
+    /// A loop of its own keeps all that it needs at hand, which it would not inside of another.
+    #[inline(never)]
+    pub(crate) fn fill(&mut self, hashes: &mut [u64]) -> usize {
+        let before = usize::from(self.first && !hashes.is_empty());
+        if let Some(hash) = hashes.first_mut().filter(|_| self.first) {
             *hash = combine(self.forward, self.backward);
+            self.first = false;
         }
-        true
+        let hashes = hashes.get_mut(before..).unwrap_or_default();
+        let count = hashes.len().min(self.entering.len());
+        let (gone, leaving) = self.leaving.split_at_checked(count).unwrap_or_default();
+        let (new, entering) = self.entering.split_at_checked(count).unwrap_or_default();
+        (self.leaving, self.entering) = (leaving, entering);
+        let hashes = hashes.get_mut(..count).unwrap_or_default();
+        let (hash_groups, hashes) = hashes.as_chunks_mut::<GROUP>();
+        let (gone_groups, gone) = gone.as_chunks::<GROUP>();
+        let (new_groups, new) = new.as_chunks::<GROUP>();
+        for ((hashes, gone), new) in hash_groups.iter_mut().zip(gone_groups).zip(new_groups) {
+            for ((hash, gone), new) in hashes.iter_mut().zip(gone).zip(new) {
+                *hash = self.step(*gone, *new);
+            }
+        }
+        for ((hash, gone), new) in hashes.iter_mut().zip(gone).zip(new) {
+            *hash = self.step(*gone, *new);
+        }
+        before + count
     }
 
+    /// Moves on by one symbol, and returns the hash.
     #[inline]
-    fn step(&mut self, gone: u8, new: u8) {
+    fn step(&mut self, gone: u8, new: u8) -> u64 {
         let (gone, new) = (value(gone), value(new));
         let width = u32::try_from(K).unwrap_or(0);
         self.forward = self.forward.rotate_left(1) ^ gone.rotate_left(width) ^ new;
         self.backward = (self.backward ^ gone).rotate_right(1) ^ new.rotate_left(width - 1);
-    }
-}
-
-impl<const K: usize> Iterator for Roll<'_, K> {
-    type Item = u64;
-
-    #[inline]
-    fn next(&mut self) -> Option<u64> {
-        if self.first {
-            self.first = false;
-        } else {
-            let (&gone, leaving) = self.leaving.split_first()?;
-            let (&new, entering) = self.entering.split_first()?;
-            (self.leaving, self.entering) = (leaving, entering);
-            self.step(gone, new);
-        }
-        Some(combine(self.forward, self.backward))
+        combine(self.forward, self.backward)
     }
 }
 
@@ -148,12 +146,14 @@ pub(crate) fn roll<const K: usize>(symbols: &[u8], mut each: impl FnMut(u64)) {
 #[inline]
 pub(crate) fn roll_some<const K: usize>(symbols: &[u8], mut each: impl FnMut(&[u64])) {
     let mut roll = Roll::<K>::new(symbols);
-    roll.next().iter().for_each(|first| each(&[*first]));
-    let mut block = [0; 8];
-    while roll.block(&mut block) {
-        each(&block);
+    let mut block = [0; BLOCK];
+    loop {
+        let count = roll.fill(&mut block);
+        if count == 0 {
+            return;
+        }
+        each(block.get(..count).unwrap_or_default());
     }
-    roll.for_each(|hash| each(&[hash]));
 }
 
 fn combine(forward: u64, backward: u64) -> u64 {

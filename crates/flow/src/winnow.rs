@@ -2,8 +2,12 @@
 //! shared run of [`RUN`] symbols is missed.
 //!
 //! Of every [`WINDOW`] windows in a row the one with the smallest hash is kept (Schleimer, Wilkerson
-//! and Aiken, 2003). Both sides keep the same one where their texts agree. Minima are taken over
-//! blocks, forwards and backwards, which needs no queue.
+//! and Aiken, 2003). Both sides keep the same one where their texts agree.
+//!
+//! The upper bits of hashes tell nearly always which is the smallest, and fit numbers so small that the
+//! compiler compares eight pairs of them at once. Only where these are the same all bits are looked at.
+
+use mcpproxy_text::bits::{self, BLOCK};
 
 use crate::roll::{Roll, SPARE};
 
@@ -11,8 +15,6 @@ use crate::roll::{Roll, SPARE};
 pub(crate) const GRAM: usize = 20;
 /// Windows in a row of which one is kept.
 pub(crate) const WINDOW: usize = 13;
-/// The same, as places are counted.
-const STEP: u64 = WINDOW as u64;
 /// Shared symbols that are always found.
 pub const RUN: usize = GRAM + WINDOW - 1;
 
@@ -23,7 +25,7 @@ pub(crate) struct Gram {
     pub(crate) at: u32,
 }
 
-/// Longest text that is winnowed at once; positions have to fit below the tag.
+/// Longest text that is winnowed at once.
 const CHUNK: usize = 1 << SPARE;
 
 /// Hands the windows of `symbols` that are kept to `each`, in order.
@@ -43,144 +45,228 @@ pub(crate) fn winnow(symbols: &[u8], mut each: impl FnMut(Gram)) {
 }
 
 fn one(symbols: &[u8], start: usize, each: &mut impl FnMut(Gram)) {
-    let mut kept = Kept::default();
+    let count = (symbols.len() + 1).saturating_sub(GRAM);
     let mut roll = Roll::<GRAM>::new(symbols);
-    let mut block = [u64::MAX; WINDOW];
-    let filled = fill(&mut block, &mut roll, 0);
-    if filled < WINDOW {
-        kept.add(block.iter().take(filled).min().copied());
-        return kept.hand_out(start, each);
+    let mut hand_out = |hash: u64, place: usize| {
+        each(Gram {
+            tag: hash >> SPARE,
+            at: u32::try_from(start + place).unwrap_or(u32::MAX),
+        });
+    };
+    if count < WINDOW {
+        let mut hashes = [0; WINDOW];
+        let filled = roll.fill(&mut hashes);
+        // The first of equals.
+        let all = hashes.iter().take(filled).enumerate();
+        if let Some((place, hash)) = all.min_by_key(|(_, hash)| *hash >> SPARE) {
+            hand_out(*hash, place);
+        }
+        return;
     }
-    let mut at = STEP;
+    let mut segment = Segment::new(count);
+    let mut last: Option<Candidate> = None;
     loop {
-        let tails = tails(&block);
-        if roll.block(&mut block) {
-            kept.add_between(&tails, &mut block, at);
-            // INVARIANT: a chunk has fewer windows than the bits of a position can tell.
-            at = at.wrapping_add(STEP);
-            if kept.is_full() {
-                kept.hand_out(start, each);
+        segment.fill(&mut roll);
+        for block in segment.blocks() {
+            let mut left = segment.candidates(block);
+            while left != 0 {
+                let next = segment.candidate(block + left.trailing_zeros() as usize);
+                left &= left - 1;
+                let tied = last.is_some_and(|last| last.ties(next));
+                if let Some(one) = last.replace(Candidate { tied, ..next })
+                    && (!(one.tied | tied) || segment.keeps(one))
+                {
+                    hand_out(one.hash, one.place);
+                }
             }
-            continue;
         }
-        let filled = fill(&mut block, &mut roll, at);
-        let least = between(&tails, &block);
-        kept.add(least.into_iter().take(filled + 1));
-        return kept.hand_out(start, each);
+        // What comes later is too far away to be in a row with this one.
+        let over = segment.is_last();
+        if let Some(one) = last.take_if(|one| over || segment.reaches(one.place))
+            && (!one.tied || segment.keeps(one))
+        {
+            hand_out(one.hash, one.place);
+        }
+        if over {
+            return;
+        }
+        segment.move_on();
     }
 }
 
-/// Windows that were kept, until they are handed out together. Which of them are the same as the one
-/// before is as good as chance, so that they are sorted out without a jump.
-struct Kept {
-    list: [u64; KEPT],
+/// How far the others of a row can be from one of it.
+const REACH: usize = WINDOW - 1;
+/// Hashes before those of a segment that are looked at with it, and those that stay for the next: behind
+/// it are some, too.
+const BEFORE: usize = 2 * REACH;
+const STAY: usize = BEFORE + REACH;
+/// Windows of a segment. Numbers that were just written one by one are slow to read in groups: there are
+/// enough others to begin with.
+const SEGMENT: usize = 4 * BLOCK;
+
+/// A window that is the smallest of a row, as far as the upper bits of its hash tell.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    hash: u64,
+    place: usize,
+    /// Whether they do not tell it from the candidate before.
+    tied: bool,
+}
+
+impl Candidate {
+    /// Tells whether the next one may be in the same row, and looks as small.
+    fn ties(self, next: Self) -> bool {
+        upper(self.hash) == upper(next.hash) && next.place - self.place <= REACH
+    }
+}
+
+/// The upper bits of hashes that are compared first.
+type Upper = i16;
+
+#[inline]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "no more bits are left than fit; the compiler does many at once"
+)]
+fn upper(hash: u64) -> Upper {
+    (hash >> (u64::BITS - (Upper::BITS - 1))) as Upper
+}
+
+/// Some windows in a row, with those around that are in a row with them.
+struct Segment {
+    hashes: [u64; STAY + SEGMENT],
+    /// The place of the first window of the segment, and how many the text has.
+    start: usize,
     count: usize,
-    last: u64,
 }
 
-/// Windows that wait at most, a power of two.
-const KEPT: usize = 128;
-
-impl Default for Kept {
-    fn default() -> Self {
+impl Segment {
+    /// Begins with the first windows of a text, which has so many.
+    fn new(count: usize) -> Self {
         Self {
-            list: [0; KEPT],
-            count: 0,
-            last: u64::MAX,
+            hashes: [0; STAY + SEGMENT],
+            start: 0,
+            count,
         }
     }
-}
 
-impl Kept {
-    /// Tells whether there may be no room for those of another block.
-    fn is_full(&self) -> bool {
-        self.count > KEPT - WINDOW
+    /// Takes the hashes that follow.
+    fn fill(&mut self, roll: &mut Roll<'_, GRAM>) {
+        let have = if self.start == 0 { BEFORE } else { STAY };
+        roll.fill(self.hashes.get_mut(have..).unwrap_or_default());
     }
 
+    /// Returns where the blocks begin that have any windows.
+    fn blocks(&self) -> impl Iterator<Item = usize> + use<> {
+        (0..SEGMENT.min(self.count - self.start)).step_by(BLOCK)
+    }
+
+    fn is_last(&self) -> bool {
+        self.start + SEGMENT >= self.count
+    }
+
+    /// Tells whether no window behind the segment is in a row with this one.
+    fn reaches(&self, place: usize) -> bool {
+        place + REACH < self.start + SEGMENT
+    }
+
+    fn move_on(&mut self) {
+        self.hashes.copy_within(SEGMENT.., 0);
+        self.start += SEGMENT;
+    }
+
+    /// Returns one of the segment.
     #[inline]
-    fn add(&mut self, least: impl IntoIterator<Item = u64>) {
-        for one in least {
-            self.push(one);
+    fn candidate(&self, at: usize) -> Candidate {
+        Candidate {
+            hash: self.hashes.get(BEFORE + at).copied().unwrap_or(0),
+            place: self.start + at,
+            tied: false,
         }
     }
 
-    #[inline]
-    fn push(&mut self, one: u64) {
-        // What the mask takes off is never set: it spares a look at the length.
-        if let Some(slot) = self.list.get_mut(self.count & (KEPT - 1)) {
-            *slot = one;
+    /// Returns which of a block are as small as the smallest of a row that has them, as bits.
+    fn candidates(&self, block: usize) -> u64 {
+        let mut uppers = [0; ROWS];
+        let hashes = self.hashes.get(block + REACH..);
+        if let Some(hashes) = hashes.and_then(<[u64]>::first_chunk::<SLID>) {
+            for (to, hash) in uppers.iter_mut().zip(hashes) {
+                *to = upper(*hash);
+            }
         }
-        self.count = self.count.wrapping_add(usize::from(one != self.last));
-        self.last = one;
+        let mut least = slide(&uppers, Upper::min);
+        // There is no row that begins before the text, or that ends behind it.
+        if self.start + block == 0 {
+            least
+                .iter_mut()
+                .take(REACH)
+                .for_each(|one| *one = Upper::MIN);
+        }
+        if let Some(behind) = least.get_mut(self.count - self.start - block..) {
+            behind.fill(Upper::MIN);
+        }
+        let most = slide(&least, Upper::max);
+        let mut flags = [0; BLOCK];
+        if let Some(own) = uppers
+            .get(REACH..)
+            .and_then(<[Upper]>::first_chunk::<BLOCK>)
+        {
+            for ((to, own), most) in flags.iter_mut().zip(own).zip(&most) {
+                *to = u8::from(own == most);
+            }
+        }
+        bits::mask(&flags, |flag| flag)
     }
 
-    /// Adds what [`between`] gives for a block of hashes that begins at a place, and packs them on the
-    /// way: each is looked at once.
-    #[inline]
-    fn add_between(&mut self, tails: &[u64; WINDOW], hashes: &mut [u64; WINDOW], at: u64) {
-        let mut head = u64::MAX;
-        let mut place = at;
-        for (slot, tail) in hashes.iter_mut().zip(tails) {
-            let new = pack(*slot, place);
-            place = place.wrapping_add(1);
-            self.push(head.min(*tail));
-            head = head.min(new);
-            *slot = new;
-        }
-    }
-
-    fn hand_out(&mut self, start: usize, each: &mut impl FnMut(Gram)) {
-        for one in self.list.iter().take(self.count) {
-            let within = usize::try_from(one & ((1 << SPARE) - 1)).unwrap_or(0);
-            each(Gram {
-                tag: one >> SPARE,
-                at: u32::try_from(start + within).unwrap_or(u32::MAX),
-            });
-        }
-        self.count = 0;
+    /// Tells whether a window is the smallest of a row, by all bits of its tag.
+    #[cold]
+    fn keeps(&self, one: Candidate) -> bool {
+        let tag = one.hash >> SPARE;
+        // INVARIANT: all that can be in a row with it is here.
+        let at = one.place + BEFORE - self.start;
+        let (before, behind) = self.hashes.split_at_checked(at).unwrap_or_default();
+        let later = self.count - one.place - 1;
+        let mut before = before.iter().rev().take(REACH.min(one.place));
+        let mut behind = behind.iter().skip(1).take(REACH.min(later));
+        // Of equals, the first is kept.
+        let before = before.position(|hash| hash >> SPARE <= tag);
+        let behind = behind.position(|hash| hash >> SPARE < tag);
+        let [before, behind] = [before, behind].map(|steps| steps.unwrap_or(REACH));
+        let first = one.place.saturating_sub(before);
+        let last = (one.place + behind).checked_sub(REACH);
+        last.is_some_and(|last| first <= last.min(self.count - WINDOW))
     }
 }
 
-/// Puts the tag above and the position below: the smallest number is the smallest tag, the first of
-/// equals.
+/// Places of rows that are looked at together: those of a block and before it, and a few more, so that
+/// they are done in whole groups.
+const ROWS: usize = 104;
+const SLID: usize = 88;
+
+/// Returns what `pick` leaves of the number at each place and those of the row that begins there.
 #[inline]
-fn pack(hash: u64, at: u64) -> u64 {
-    hash >> SPARE << SPARE | at
+fn slide(row: &[Upper; ROWS], pick: impl Fn(Upper, Upper) -> Upper + Copy) -> [Upper; ROWS] {
+    // Of four, and of thirteen.
+    let four = joined([0, 1, 2, 3], row, pick);
+    joined([0, 4, 8, REACH - 3], &four, pick)
 }
 
-/// Fills a block with what is left; returns how much that was.
-fn fill(block: &mut [u64; WINDOW], roll: &mut Roll<'_, GRAM>, at: u64) -> usize {
-    let mut filled = 0;
-    for ((slot, hash), place) in block.iter_mut().zip(roll).zip(at..) {
-        *slot = pack(hash, place);
-        filled += 1;
-    }
-    filled
-}
-
-/// Returns the least of every row of windows that begins in one block, and ends in the next before
-/// the place where it began.
+/// Returns what `pick` leaves of the numbers that stand so far behind each place.
 #[inline]
-fn between(tails: &[u64; WINDOW], next: &[u64; WINDOW]) -> [u64; WINDOW] {
-    let mut least = *tails;
-    let mut head = u64::MAX;
-    for (slot, &new) in least.iter_mut().zip(next) {
-        *slot = head.min(*slot);
-        head = head.min(new);
+fn joined(
+    on: [usize; 4],
+    row: &[Upper; ROWS],
+    pick: impl Fn(Upper, Upper) -> Upper,
+) -> [Upper; ROWS] {
+    let mut found = [0; ROWS];
+    let behind = on.map(|on| row.get(on..).and_then(<[Upper]>::first_chunk::<SLID>));
+    if let [Some(one), Some(two), Some(three), Some(four)] = behind {
+        let numbers = one.iter().zip(two).zip(three.iter().zip(four));
+        for (to, ((one, two), (three, four))) in found.iter_mut().zip(numbers) {
+            *to = pick(pick(*one, *two), pick(*three, *four));
+        }
     }
-    least
-}
-
-/// Returns the minima of a block from each place to its end.
-#[inline]
-fn tails(block: &[u64; WINDOW]) -> [u64; WINDOW] {
-    let mut tails = *block;
-    let mut least = u64::MAX;
-    for tail in tails.iter_mut().rev() {
-        least = least.min(*tail);
-        *tail = least;
-    }
-    tails
+    found
 }
 
 #[cfg(test)]
@@ -215,7 +301,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn block_minima_are_the_minima(text in "[a-d]{32,400}") {
+        fn windows_that_are_kept_are_the_minima(text in "[a-d]{32,400}|[a-z]{32,400}|(a{1,40}[a-z]{1,9}){2,20}") {
             prop_assert_eq!(kept(text.as_bytes()), naive(text.as_bytes()));
         }
 
@@ -229,11 +315,22 @@ mod tests {
         }
     }
 
+    fn mixed(count: u64) -> String {
+        let letter = |n| char::from(b'a' + u8::try_from(crate::roll::scramble(n) % 26).unwrap());
+        (0..count).map(letter).collect()
+    }
+
+    #[test]
+    fn what_upper_bits_do_not_tell_apart_is_told_by_the_others() {
+        // Of so many, some look as small as another of their row.
+        for text in [mixed(200_000), "a".repeat(500), "ab".repeat(400)] {
+            assert_eq!(kept(text.as_bytes()), naive(text.as_bytes()));
+        }
+    }
+
     #[test]
     fn about_one_window_in_seven_is_kept() {
-        let text: String = (0..20_000_u64)
-            .map(|n| char::from(b'a' + u8::try_from(crate::roll::scramble(n) % 26).unwrap()))
-            .collect();
+        let text = mixed(20_000);
         let share = text.len() / kept(text.as_bytes()).len();
         assert!((6..=7).contains(&share), "{share}");
         assert!(kept(b"short").is_empty());
