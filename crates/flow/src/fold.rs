@@ -96,11 +96,9 @@ const TWINS: &[(char, u8)] = &[
     ('\u{A731}', b's'),
 ];
 
-/// Bytes that are folded at once, a power of two.
-const BLOCK: usize = 64;
-
-/// Longest text that is folded without blocks.
+/// Longest text that is folded symbol by symbol, and bytes that are folded at once.
 const SHORT: usize = 8;
+const GROUP: usize = 8;
 
 /// What each byte of ASCII folds to; zero is dropped.
 const ASCII: [u8; 256] = ascii();
@@ -140,26 +138,29 @@ pub(crate) fn fold(text: &str, out: &mut Vec<u8>) {
 
 /// Folds ASCII without a branch: every byte writes, and only symbols move on.
 fn fold_ascii(bytes: &[u8], out: &mut Vec<u8>) {
-    // Keys, and most of what stands between characters of other scripts, are done before a block is ready.
+    // Keys, and most of what stands between characters of other scripts, are done before there is room.
     if bytes.len() <= SHORT {
         let symbols = bytes.iter().map(|&byte| ascii_symbol(byte));
         return out.extend(symbols.filter(|&symbol| symbol != 0));
     }
-    out.reserve(bytes.len());
-    let mut block = [0; BLOCK];
-    for chunk in bytes.chunks(BLOCK) {
-        let mut end = 0;
-        for &byte in chunk {
-            let symbol = ascii_symbol(byte);
-            // What the mask takes off is never set: it spares a look at the length.
-            if let Some(slot) = block.get_mut(end & (BLOCK - 1)) {
-                *slot = symbol;
-            }
-            // INVARIANT: no more than a block is counted; checked sums are slow here.
-            end = usize::wrapping_add(end, usize::from(symbol != 0));
+    let start = out.len();
+    out.resize(start + bytes.len(), 0);
+    let room = out.get_mut(start..).unwrap_or_default();
+    let mut end = 0;
+    let mut put = |byte: u8| {
+        let symbol = ascii_symbol(byte);
+        if let Some(slot) = room.get_mut(end) {
+            *slot = symbol;
         }
-        out.extend_from_slice(block.get(..end).unwrap_or_default());
+        // INVARIANT: no more than all of them are counted; checked sums are slow here.
+        end = usize::wrapping_add(end, usize::from(symbol != 0));
+    };
+    let (groups, rest) = bytes.as_chunks::<GROUP>();
+    for group in groups {
+        group.iter().for_each(|&byte| put(byte));
     }
+    rest.iter().for_each(|&byte| put(byte));
+    out.truncate(start + end);
 }
 
 fn ascii_symbol(byte: u8) -> u8 {
