@@ -6,12 +6,12 @@
 use std::borrow::Cow;
 
 use mcpproxy_core::{Label, Nature, Severity};
-use mcpproxy_text::bits::{self, BLOCK};
+use mcpproxy_text::bits;
 
 use crate::content::{Marked, Part};
 use crate::fold::folded;
 use crate::view::is_chance;
-use crate::words::{Words, blank, marked, split, trimmed};
+use crate::words::{Words, blank, last, marked, split, trimmed};
 
 /// Values of one content that are guarded.
 const MOST: usize = 256;
@@ -122,7 +122,7 @@ pub(crate) fn guarded<'a>(parts: &[Part<'a>]) -> Vec<Marked<'a>> {
 fn in_text(text: &str, found: &mut Vec<Marked<'_>>) {
     // From where on names count, and where the word begins of which the one before it tells.
     let (mut since, mut told) = (0, None);
-    marked(text, BLOCK, telling, |span| {
+    marked::<0>(text, telling, |span| {
         if span.start < since {
             return;
         }
@@ -209,8 +209,7 @@ fn is_named(before: &str) -> bool {
         let stops = matches!(word.as_bytes().last(), Some(b'.' | b'!' | b'?'));
         stops && !has_digit(word)
     };
-    let words = before.split_ascii_whitespace().rev();
-    let words = words.take(REACH).take_while(|word| !ends(word));
+    let words = last(before).take(REACH).take_while(|word| !ends(word));
     let mut words = words.map(trimmed).peekable();
     while let Some(word) = words.next() {
         if is_name(word) && !words.peek().is_some_and(|last| SHARED.has(last)) {

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use crate::sending::TAIL;
 use crate::tail::End;
-use crate::words::alphanumeric;
+use crate::words::runs_of_words;
 
 /// Words that are followed, from the beginning and from the end, and the bytes that are kept of each.
 const COLUMNS: usize = 8;
@@ -142,29 +142,20 @@ pub(crate) fn columns<'p>(rows: impl Iterator<Item = &'p str>) -> Vec<String> {
 /// The same of a text in which a word comes again after every few others, whatever stands between,
 /// and all that does not come again.
 pub(crate) fn periods(text: &str) -> Vec<String> {
-    let mut words = Vec::with_capacity(text.len().min(MOST_ROWS * 8) / 4);
-    if text.is_ascii() {
-        alphanumeric(text, |word| {
-            if words.len() < MOST_ROWS * 2 {
-                words.push(word);
-            }
-        });
-    } else {
-        words.extend(self::words(text).take(MOST_ROWS * 2));
-    }
-    let hashes: Vec<u64> = words.iter().map(|word| first(word)).collect();
-    let is_row = |(period, again): &(usize, usize)| {
-        let rows = words.len() / period;
-        rows >= FEWEST_ROWS && again * 5 >= (rows - 1) * 4
-    };
-    let is_often = |most: usize| most >= FEWEST_ROWS - 1 && most * OFTEN >= words.len();
     // Every word is compared with many, four at a time, by half of what is known of it: those are no fewer
     // than the same, and nearly always too few already.
-    let halves: Vec<u32> = hashes.iter().map(|hash| half(*hash)).collect();
+    let halves = halves(text);
+    let is_row = |(period, again): &(usize, usize)| {
+        let rows = halves.len() / period;
+        rows >= FEWEST_ROWS && again * 5 >= (rows - 1) * 4
+    };
+    let is_often = |most: usize| most >= FEWEST_ROWS - 1 && most * OFTEN >= halves.len();
     let alike = counts(&halves);
     if !alike.iter().any(|one| is_row(one) || is_often(one.1)) {
         return Vec::new();
     }
+    let words: Vec<&str> = words(text).take(MOST_ROWS * 2).collect();
+    let hashes: Vec<u64> = words.iter().map(|word| first(word)).collect();
     let counts = counts(&hashes);
     let mut found = Vec::new();
     if let Some(&(period, _)) = counts.iter().find(|one| is_row(one)) {
@@ -202,6 +193,31 @@ fn counts<T: PartialEq>(words: &[T]) -> [(usize, usize); MOST_PERIOD - 1] {
         *count = (period, usize::try_from(again).unwrap_or(0));
     }
     counts
+}
+
+/// Returns half of the beginning of each word of a text.
+fn halves(text: &str) -> Vec<u32> {
+    if !text.is_ascii() {
+        let words = words(text).take(MOST_ROWS * 2);
+        return words.map(|word| half(first(word))).collect();
+    }
+    let bytes = text.as_bytes();
+    let mut halves = Vec::with_capacity(bytes.len().min(MOST_ROWS * 8) / 4);
+    runs_of_words(bytes, |span| {
+        if halves.len() < MOST_ROWS * 2 {
+            let rest = bytes.get(span.start..).unwrap_or_default();
+            let number = match rest.first_chunk() {
+                Some(first) => u64::from_le_bytes(*first),
+                None => rest
+                    .iter()
+                    .rfold(0, |number, byte| number << 8 | u64::from(*byte)),
+            };
+            // What stands behind a short word is moved out.
+            let over = 8_usize.saturating_sub(span.len());
+            halves.push(half(number << (8 * over)));
+        }
+    });
+    halves
 }
 
 /// Returns half of a number, in which all of it has a part.

@@ -160,7 +160,7 @@ pub(crate) fn tokens(parts: &[Part<'_>], mut each: impl FnMut(Token, &[u8], &Par
         if part.is_key() {
             key = &part.text;
         }
-        let named = !part.is_key() && is_context(key);
+        let named = !part.is_key() && is_context(key.as_bytes());
         within(&part.text, named, &mut symbols, |token, symbols| {
             each(token, symbols, part);
         });
@@ -177,7 +177,7 @@ pub(crate) fn of_text(text: &str, named: bool, each: impl FnMut(Token, &[u8])) {
 ///
 /// Most words are small letters and no token; they are passed over.
 fn within(text: &str, named: bool, symbols: &mut Vec<u8>, mut each: impl FnMut(Token, &[u8])) {
-    marked(text, NAME, odd, |span| {
+    marked::<NAME>(text, odd, |span| {
         word(text, span, named, symbols, &mut each);
     });
 }
@@ -195,23 +195,81 @@ fn word(
     let bare = trimmed(word);
     // One word may fall into many pieces: it is asked once for all of them.
     let context = LazyCell::new(|| {
-        let mut last = before.rsplit(|char: char| char.is_ascii_whitespace());
+        let mut last = before.as_bytes().rsplit(u8::is_ascii_whitespace);
         named || last.by_ref().take(REACH + 1).any(is_context) || inner_context(bare)
     });
-    let starts = before.trim_ascii_end().ends_with(['.', '!', '?', ':']) || span.start == 0;
-    for piece in pieces(bare).filter(|piece| piece.len() <= LONGEST * 4) {
+    let starts = || before.trim_ascii_end().ends_with(['.', '!', '?', ':']) || span.start == 0;
+    let mut add = |piece: &str, signs: Signs| {
+        if piece.len() > LONGEST * 4 {
+            return;
+        }
         symbols.clear();
         fold(piece, symbols);
-        if let Some(kind) = kind(piece, symbols, || *context) {
+        if let Some(kind) = kind(piece, signs, symbols, || *context) {
             let token = Token {
                 hash: whole(symbols),
                 kind,
                 length: u32::try_from(symbols.len()).unwrap_or(u32::MAX),
-                first: starts && kind == Kind::Name && piece.starts_with(char::is_alphabetic),
+                first: kind == Kind::Name && piece.starts_with(char::is_alphabetic) && starts(),
             };
             each(token, symbols);
         }
+    };
+    // Most words are one piece.
+    let signs = Signs::of(bare);
+    if signs.has(Signs::AT | Signs::SPLITS) {
+        pieces(bare).for_each(|piece| add(piece, Signs::of(piece)));
+    } else {
+        add(bare, signs);
     }
+}
+
+/// The signs that a word has, as bits: most words have none, and are asked for each of them together.
+#[derive(Clone, Copy, Debug)]
+struct Signs(u8);
+
+impl Signs {
+    const AT: u8 = 1;
+    const COLON: u8 = 2;
+    const SLASH: u8 = 4;
+    /// What stands between the parts of a name.
+    const JOINS: u8 = 8;
+    /// Signs of assignment and lists.
+    const SPLITS: u8 = 16;
+
+    fn of(word: &str) -> Self {
+        let signs = word.bytes().map(|byte| SIGNS.get(usize::from(byte)));
+        Self(signs.fold(0, |all, signs| all | signs.copied().unwrap_or(0)))
+    }
+
+    fn has(self, any: u8) -> bool {
+        self.0 & any != 0
+    }
+}
+
+const SIGNS: [u8; 256] = signs();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn signs() -> [u8; 256] {
+    let mut table = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = match byte {
+            b'@' => Signs::AT,
+            b'/' => Signs::SLASH,
+            b'.' | b'_' | b'-' => Signs::JOINS,
+            b':' => Signs::COLON | Signs::JOINS | Signs::SPLITS,
+            b'=' | b',' | b';' | b'&' | b'|' | b'"' | b'\'' | b'(' | b')' | b'<' | b'>' => {
+                Signs::SPLITS
+            }
+            _ => 0,
+        };
+        byte += 1;
+    }
+    table
 }
 
 /// One for what makes a word worth a look and zero for any other byte.
@@ -224,13 +282,12 @@ fn odd(byte: u8) -> u8 {
 /// Returns the word itself, and what stands between its signs of assignment and lists.
 fn pieces(word: &str) -> impl Iterator<Item = &str> {
     let splits = |byte: u8| {
-        matches!(
-            byte,
-            b'=' | b':' | b',' | b';' | b'&' | b'|' | b'"' | b'\'' | b'(' | b')' | b'<' | b'>'
-        )
+        SIGNS
+            .get(usize::from(byte))
+            .is_some_and(|signs| Signs(*signs).has(Signs::SPLITS))
     };
     let one = is_grouped(word);
-    let whole = std::iter::once(word).filter(move |word| one || is_address(word));
+    let whole = std::iter::once(word).filter(move |word| one || is_address(word, Signs::of(word)));
     whole
         .chain(
             split(word, splits)
@@ -240,9 +297,9 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
         .map(trimmed)
 }
 
-/// Tells whether a word is a link or the address of somebody.
-fn is_address(word: &str) -> bool {
-    word.contains('@') || word.contains(':') && word.contains("://")
+/// Tells whether a word with these signs is a link or the address of somebody.
+fn is_address(word: &str, signs: Signs) -> bool {
+    signs.has(Signs::AT) || signs.has(Signs::COLON) && word.contains("://")
 }
 
 /// Tells whether a word is one number in groups of three digits, as in `1,973,600`.
@@ -264,21 +321,24 @@ fn is_grouped(word: &str) -> bool {
 /// Tells whether a word with an assignment in it names what it assigns.
 fn inner_context(word: &str) -> bool {
     let name = word.split_once(['=', ':', '#']);
-    name.is_some_and(|(name, _)| is_context(name))
+    name.is_some_and(|(name, _)| is_context(name.as_bytes()))
 }
 
 /// Tells whether a name says that a code or number follows, by one of the words it is made of.
-fn is_context(name: &str) -> bool {
-    name.split(|char: char| !char.is_ascii_alphabetic())
-        .any(|word| {
-            let hump = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
-            let last = word.as_bytes().windows(2).rposition(hump);
-            let tail = last.and_then(|at| word.get(at + 1..));
-            CONTEXT.has(word) || tail.is_some_and(|tail| CONTEXT.has(tail))
-        })
+fn is_context(name: &[u8]) -> bool {
+    // Most names are small letters alone.
+    if name.iter().all(u8::is_ascii_lowercase) {
+        return CONTEXT.has_bytes(name);
+    }
+    name.split(|byte| !byte.is_ascii_alphabetic()).any(|word| {
+        let hump = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
+        let last = word.windows(2).rposition(hump);
+        let tail = last.and_then(|at| word.get(at + 1..));
+        CONTEXT.has_bytes(word) || tail.is_some_and(|tail| CONTEXT.has_bytes(tail))
+    })
 }
 
-fn kind(word: &str, symbols: &[u8], context: impl Fn() -> bool) -> Option<Kind> {
+fn kind(word: &str, signs: Signs, symbols: &[u8], context: impl Fn() -> bool) -> Option<Kind> {
     let digits = symbols
         .iter()
         .filter(|symbol| symbol.is_ascii_digit())
@@ -287,7 +347,9 @@ fn kind(word: &str, symbols: &[u8], context: impl Fn() -> bool) -> Option<Kind> 
     if symbols.len() > LONGEST {
         return None;
     }
-    if is_address(word) || word.bytes().filter(|&byte| byte == b'/').count() >= 2 {
+    let is_path =
+        || signs.has(Signs::SLASH) && word.bytes().filter(|&byte| byte == b'/').count() >= 2;
+    if is_address(word, signs) || is_path() {
         return (symbols.len() >= 8).then_some(Kind::Link);
     }
     if digits > 0 && letters > 0 {
@@ -305,7 +367,7 @@ fn kind(word: &str, symbols: &[u8], context: impl Fn() -> bool) -> Option<Kind> 
             _ => None,
         };
     }
-    if symbols.len() >= NAME && word.contains(['.', '_', '-', ':']) {
+    if symbols.len() >= NAME && signs.has(Signs::JOINS) {
         return Some(Kind::Link);
     }
     let capital = word.chars().next().is_some_and(char::is_uppercase);

@@ -58,20 +58,20 @@ pub(crate) fn blank(byte: u8) -> u8 {
     u8::from(byte == b' ') | u8::from(matches!(byte, b'\t' | b'\n' | b'\r' | b'\x0C'))
 }
 
-/// Hands the words of a text to `each` that have a byte for which `mark` is one, or at least `least`
-/// bytes, which are no more than [`BLOCK`]. Blanks divide words; most words have neither, and are
-/// passed over sixty-four bytes at a time.
-pub(crate) fn marked(
+/// Hands the words of a text to `each` that have a byte for which `mark` is one, or at least `LEAST`
+/// bytes, if that is not zero; it is no more than [`BLOCK`]. Blanks divide words; most words have
+/// neither, and are passed over sixty-four bytes at a time.
+pub(crate) fn marked<const LEAST: usize>(
     text: &str,
-    least: usize,
     mark: impl Fn(u8) -> u8,
     mut each: impl FnMut(Range<usize>),
 ) {
+    const { assert!(LEAST <= BLOCK) };
     let bytes = text.as_bytes();
-    let least = least.clamp(1, BLOCK);
+    let short = if LEAST == 0 { SHORT } else { LEAST.min(SHORT) };
     // Most texts are keys and short values without any mark, and a look at each of their bytes is less
     // than a look at a block.
-    if bytes.len() < least.min(SHORT) && bytes.iter().all(|&byte| mark(byte) == 0) {
+    if bytes.len() < short && bytes.iter().all(|&byte| mark(byte) == 0) {
         return;
     }
     // Where the last word begins, and whether it is marked: it may go on in the next block.
@@ -82,9 +82,12 @@ pub(crate) fn marked(
         let block = bits::block(bytes, base);
         let within = u64::MAX >> BLOCK.saturating_sub(bytes.len() - base);
         let blanks = bits::mask(&block, blank);
-        let solid = u128::from(!blanks & within) << (least - 1) | before;
-        before = solid >> BLOCK;
-        let mut marks = bits::mask(&block, &mark) & within | runs(solid, least);
+        let mut marks = bits::mask(&block, &mark) & within;
+        if LEAST > 0 {
+            let solid = u128::from(!blanks & within) << (LEAST - 1) | before;
+            before = solid >> BLOCK;
+            marks |= runs::<LEAST>(solid);
+        }
         if is_marked {
             // The first byte stands for the word that goes on.
             marks |= 1;
@@ -113,10 +116,11 @@ pub(crate) fn marked(
 }
 
 /// Returns where, in the lower half, as many bits in a row begin.
-fn runs(mut bits: u128, least: usize) -> u64 {
+#[inline]
+fn runs<const LEAST: usize>(mut bits: u128) -> u64 {
     let mut have = 1;
-    while have < least {
-        let step = have.min(least - have);
+    while have < LEAST {
+        let step = have.min(LEAST - have);
         bits &= bits >> step;
         have += step;
     }
@@ -125,8 +129,16 @@ fn runs(mut bits: u128, least: usize) -> u64 {
 
 /// Hands the runs of ASCII letters and digits of a text to `each`; they end where bits say so, and not
 /// by a guess at every byte.
+#[inline]
 pub(crate) fn alphanumeric<'t>(text: &'t str, mut each: impl FnMut(&'t str)) {
-    let bytes = text.as_bytes();
+    runs_of_words(text.as_bytes(), |span| {
+        each(text.get(span).unwrap_or_default());
+    });
+}
+
+/// Hands on where the runs of ASCII letters and digits of a text are.
+#[inline]
+pub(crate) fn runs_of_words(bytes: &[u8], mut each: impl FnMut(Range<usize>)) {
     // Where the last run begins, if it goes on.
     let mut start = None;
     // Whether the last byte of the block before is one of them.
@@ -135,25 +147,35 @@ pub(crate) fn alphanumeric<'t>(text: &'t str, mut each: impl FnMut(&'t str)) {
         let within = bits::mask(&bits::block(bytes, base), bits::alphanumeric);
         let mut edges = within ^ (within << 1 | before);
         before = within >> (BLOCK - 1);
-        while edges != 0 {
+        let mut next = || {
             let at = base + edges.trailing_zeros() as usize;
-            edges &= edges - 1;
-            start = match start {
-                Some(start) => {
-                    each(text.get(start..at).unwrap_or_default());
-                    None
-                }
-                None => Some(at),
+            let any = edges != 0;
+            edges &= edges.wrapping_sub(1);
+            any.then_some(at)
+        };
+        if let Some(from) = start {
+            let Some(end) = next() else {
+                continue;
             };
+            each(from..end);
         }
+        start = loop {
+            let Some(from) = next() else {
+                break None;
+            };
+            let Some(end) = next() else {
+                break Some(from);
+            };
+            each(from..end);
+        };
     }
     if let Some(start) = start {
-        each(text.get(start..).unwrap_or_default());
+        each(start..bytes.len());
     }
 }
 
-/// Hands the words of a text that blanks divide to `each`, the last one first.
-pub(crate) fn from_end<'t>(text: &'t str, mut each: impl FnMut(&'t str)) {
+/// Hands on where the words of a text are that blanks divide, the last one first.
+pub(crate) fn from_end(text: &str, mut each: impl FnMut(Range<usize>)) {
     let bytes = text.as_bytes();
     // Where the last word ends, if it goes on.
     let mut end = None;
@@ -170,7 +192,7 @@ pub(crate) fn from_end<'t>(text: &'t str, mut each: impl FnMut(&'t str)) {
             let at = base + last as usize + 1;
             end = match end {
                 Some(end) => {
-                    each(text.get(at..end).unwrap_or_default());
+                    each(at..end);
                     None
                 }
                 None => Some(at),
@@ -178,8 +200,24 @@ pub(crate) fn from_end<'t>(text: &'t str, mut each: impl FnMut(&'t str)) {
         }
     }
     if let Some(end) = end {
-        each(text.get(..end).unwrap_or_default());
+        each(0..end);
     }
+}
+
+/// Returns the words of a text that blanks divide, the last one first. Who asks for a few of a long text
+/// finds them sooner than with [`from_end`].
+pub(crate) fn last(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let bytes = rest.trim_ascii_end().as_bytes();
+        // Nearly all bytes are none by the first look.
+        let divides = |byte: &u8| *byte <= b' ' && byte.is_ascii_whitespace();
+        let before = bytes.iter().rposition(divides);
+        let start = before.map_or(0, |at| at + 1);
+        let word = rest.get(start..bytes.len()).unwrap_or_default();
+        rest = rest.get(..start).unwrap_or_default();
+        (!word.is_empty()).then_some(word)
+    })
 }
 
 /// Returns a word without what stands around its letters and digits.
@@ -271,19 +309,36 @@ mod tests {
 
     use super::*;
 
+    fn has_marked<const LEAST: usize>(text: &str) {
+        let fits = |word: &str| {
+            LEAST > 0 && word.len() >= LEAST || word.bytes().any(|byte| byte.is_ascii_digit())
+        };
+        let all = split(text, |byte| blank(byte) == 1).filter(|(_, word)| fits(word));
+        let all: Vec<_> = all.map(|(at, word)| at..at + word.len()).collect();
+        let mut found = Vec::new();
+        marked::<LEAST>(text, bits::digit, |span| found.push(span));
+        assert_eq!(found, all, "{LEAST} {text}");
+    }
+
     proptest! {
         #[test]
         fn marked_words_are_those_of_the_split_that_have_a_mark_or_are_long(
-            text in "([a-zé0-9]{0,30}[ \n]{0,2}|[a-z]{50,90} ?|[a-z]{1,3}[ ]{60,70}){0,9}", least in 1_usize..70,
+            text in "([a-zé0-9]{0,30}[ \n]{0,2}|[a-z]{50,90} ?|[a-z]{1,3}[ ]{60,70}){0,9}",
         ) {
-            let fits = |word: &str| {
-                word.len() >= least.min(BLOCK) || word.bytes().any(|byte| byte.is_ascii_digit())
-            };
-            let all = split(&text, |byte| blank(byte) == 1).filter(|(_, word)| fits(word));
-            let all = all.map(|(at, word)| at..at + word.len());
-            let mut found = Vec::new();
-            marked(&text, least, bits::digit, |span| found.push(span));
-            prop_assert_eq!(found, all.collect::<Vec<_>>());
+            has_marked::<0>(&text);
+            has_marked::<1>(&text);
+            has_marked::<7>(&text);
+            has_marked::<20>(&text);
+            has_marked::<63>(&text);
+            has_marked::<BLOCK>(&text);
+        }
+
+        #[test]
+        fn last_words_are_those_of_the_split_turned_round(
+            text in "([a-zé0-9]{0,9}[ \n\t\r\x0C]{0,2}){0,9}",
+        ) {
+            let all: Vec<_> = text.split_ascii_whitespace().rev().collect();
+            prop_assert_eq!(last(&text).collect::<Vec<_>>(), all);
         }
 
         #[test]
@@ -302,7 +357,7 @@ mod tests {
             text in "([a-zé0-9]{0,30}[ \n\t\r\x0C]{0,2}|[a-z]{50,150} ?|[ ]{60,140}){0,9}",
         ) {
             let mut found = Vec::new();
-            from_end(&text, |word| found.push(word));
+            from_end(&text, |span| found.push(&text[span]));
             prop_assert_eq!(found, text.split_ascii_whitespace().rev().collect::<Vec<_>>());
         }
 

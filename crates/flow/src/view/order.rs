@@ -10,8 +10,9 @@ const NUMBERED: &str = "numbered";
 /// Numbered pieces that are put in order, and the longest of them.
 const PIECES: usize = 512;
 const PIECE: usize = 64;
-/// Words in a row that are turned round.
+/// Words in a row that are turned round, and the bytes of one that are copied at once.
 const WORDS: usize = 4;
+const WORD: usize = 16;
 /// Longest text that is read with gaps, and the shortest.
 const LONGEST: usize = 4096;
 const SHORTEST: usize = 16;
@@ -27,14 +28,22 @@ pub(super) fn turned(text: &str, look: Look, made: &mut Vec<Made>) {
     if text.len() > LONGEST || look.blanks < WORDS - 1 {
         return;
     }
-    let mut turned = String::with_capacity(text.len() + 1);
+    let mut turned = Vec::with_capacity(text.len() + WORD);
     let mut count = 0;
-    from_end(text, |word| {
-        turned.push_str(word);
-        turned.push(' ');
+    from_end(text, |span| {
+        let rest = text.as_bytes().get(span.start..).unwrap_or_default();
+        let end = turned.len() + span.len();
+        // As many bytes as nearly all words have are copied without a look at the length.
+        match rest.first_chunk::<WORD>() {
+            Some(word) if span.len() <= WORD => turned.extend_from_slice(word),
+            _ => turned.extend_from_slice(rest.get(..span.len()).unwrap_or_default()),
+        }
+        turned.truncate(end);
+        turned.push(b' ');
         count += 1;
     });
     if count >= WORDS {
+        let turned = String::from_utf8(turned).unwrap_or_default();
         made.push(Made::new(TURNED, turned));
     }
 }

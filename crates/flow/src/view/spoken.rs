@@ -2,7 +2,7 @@
 
 use super::Made;
 use super::natural::Look;
-use crate::words::{Words, alphanumeric, split};
+use crate::words::{Words, alphanumeric, runs_of_words, split};
 
 /// Letters and digits in Morse's code.
 const MORSE: [(&str, char); 36] = [
@@ -64,13 +64,38 @@ const DIGITS: [&str; 10] = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine",
 ];
 /// All of these, so that other words are passed over at once.
-static SPOKEN: Words = Words::new(&[
+static SPOKEN: Words = Words::new(SPOKEN_WORDS);
+const SPOKEN_WORDS: &[&str] = &[
     "alfa", "alpha", "bravo", "charlie", "delta", "echo", "eight", "fife", "five", "four",
     "foxtrot", "golf", "hotel", "india", "juliet", "juliett", "kilo", "lima", "mike", "nine",
     "niner", "november", "one", "oscar", "papa", "quebec", "romeo", "seven", "sierra", "six",
     "tango", "three", "tree", "two", "uniform", "victor", "whiskey", "whisky", "x-ray", "xray",
     "yankee", "zero", "zulu",
-]);
+];
+/// The lengths of them by their first byte, as bits; a digit stands for itself.
+const LENGTHS: [u32; 256] = lengths();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated when compiled; a wrong index does not build"
+)]
+const fn lengths() -> [u32; 256] {
+    let mut table = [0; 256];
+    let mut digit = b'0';
+    while digit <= b'9' {
+        table[digit as usize] = 1 << 1;
+        digit += 1;
+    }
+    let mut at = 0;
+    while at < SPOKEN_WORDS.len() {
+        let word = SPOKEN_WORDS[at].as_bytes();
+        table[word[0] as usize] |= 1 << word.len();
+        table[word[0].to_ascii_uppercase() as usize] |= 1 << word.len();
+        at += 1;
+    }
+    table
+}
+
 /// Letters spelled in a row that are no accident.
 const LEAST: usize = 6;
 /// Bits in a row that are no accident.
@@ -167,6 +192,9 @@ fn letter(word: &[u8]) -> Option<char> {
 
 /// Reads the words of the radio alphabet, wherever six or more stand together.
 fn radio(text: &str) -> Option<Made> {
+    if !may_be_radio(text.as_bytes()) {
+        return None;
+    }
     let mut plain = String::new();
     let mut run = String::new();
     let mut between = 0;
@@ -188,6 +216,24 @@ fn radio(text: &str) -> Option<Made> {
     });
     end(&mut run);
     (!plain.is_empty()).then(|| Made::new("radio_alphabet", plain))
+}
+
+/// Tells whether as many words as it takes stand together that begin like one of the radio alphabet, and
+/// are as long. Which do is as good as chance, so that they are counted without a jump.
+fn may_be_radio(text: &[u8]) -> bool {
+    let (mut run, mut between, mut most) = (0_usize, 0_usize, 0);
+    runs_of_words(text, |span| {
+        let first = text.get(span.start).copied().unwrap_or(0);
+        let lengths = LENGTHS.get(usize::from(first)).copied().unwrap_or(0);
+        let fits = usize::from(span.len() < 32 && lengths >> (span.len() & 31) & 1 == 1);
+        // INVARIANT: there are fewer words than would wrap; checked sums are slow here.
+        between = between.wrapping_add(1).wrapping_mul(1 - fits);
+        run = run
+            .wrapping_mul(usize::from(between <= BETWEEN))
+            .wrapping_add(fits);
+        most = most.max(run);
+    });
+    most >= LEAST
 }
 
 fn spelled(word: &[u8]) -> Option<char> {
