@@ -144,34 +144,23 @@ fn runs(
     found
 }
 
-/// What each character of ASCII says after each other beyond what is free at either bar. What stands
-/// there again, or is a blank behind a blank, says nothing.
+/// What each character of ASCII says after each other beyond what is free at either bar, by the two of
+/// them. What stands there again, or is a blank behind a blank, says nothing.
 static MORE: LazyLock<Vec<i8>> = LazyLock::new(|| {
     const FREE: i32 = least(BARS[0].free, BARS[1].free);
-    let more = |(index, bits): (usize, &u8)| {
-        let again = index / ROW == index % ROW;
-        let more = if again { 0 } else { i32::from(*bits) - FREE };
+    let class = |byte: usize| u8::try_from(byte).map_or(0, |byte| class(char::from(byte)));
+    let more = |index: usize| {
+        let [last, next] = [index / ROW, index % ROW].map(|byte| usize::from(class(byte)));
+        let bits = BITS.get(last * ROW + next).copied().unwrap_or(0);
+        let more = if last == next {
+            0
+        } else {
+            i32::from(bits) - FREE
+        };
         i8::try_from(more).unwrap_or(i8::MAX)
     };
-    BITS.iter().enumerate().map(more).collect()
+    (0..ROW * ROW).map(more).collect()
 });
-
-/// The classes of single bytes, as `class` has them for ASCII.
-const CLASSES: [u8; 256] = classes();
-
-#[expect(
-    clippy::indexing_slicing,
-    reason = "evaluated when compiled; a wrong index does not build"
-)]
-const fn classes() -> [u8; 256] {
-    let mut table = [0; 256];
-    let mut byte = b'!';
-    while byte <= b'~' {
-        table[byte as usize] = byte - b' ';
-        byte += 1;
-    }
-    table
-}
 
 /// Tells whether there may be a strange run in ASCII: most text is told from it at a glance. What
 /// one bar finds is more by the charge of the other, so that one sum is below only where both are.
@@ -180,17 +169,16 @@ fn may_be(text: &[u8]) -> bool {
     let Some(table) = MORE.first_chunk::<{ ROW * ROW }>() else {
         return true;
     };
-    let mut last = 0;
+    // The last two characters; a text begins behind a blank.
+    let mut pair = 0;
     let (mut sum, mut most) = (0_i32, 0);
     for &byte in text {
-        let class = CLASSES.get(usize::from(byte)).copied().unwrap_or(0);
-        // What the mask takes off is never set: it spares a look at the length.
-        let place = (usize::from(last) << ROW.ilog2() | usize::from(class)) & (ROW * ROW - 1);
-        let more = table.get(place).copied().map_or(0, i32::from);
+        // What the mask takes off is further back: it spares a look at the length, too.
+        pair = (pair << ROW.ilog2() | usize::from(byte)) & (ROW * ROW - 1);
+        let more = table.get(pair).copied().map_or(0, i32::from);
         // No text is so long that this wraps: a character says a few bits.
         sum = sum.wrapping_add(more).max(0);
         most = most.max(sum);
-        last = class;
     }
     most >= ENOUGH
 }
