@@ -18,6 +18,9 @@ pub(crate) type QuickSet<K> = HashSet<K, Build>;
 /// A map by short keys that others may choose.
 pub(crate) type KeyedMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
+/// A set of short keys that others may choose.
+pub(crate) type KeyedSet<K> = HashSet<K, foldhash::fast::RandomState>;
+
 /// Multiplies and turns; keys are numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Quick(u64);

@@ -6,7 +6,7 @@ mod recall;
 mod secrets;
 mod tails;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use mcpproxy_core::{DataOrigin, Id128, Label, Likeness, Masked, Nature, SessionKey, Side};
@@ -19,8 +19,8 @@ use self::tails::Before;
 pub(crate) use self::tails::{Onward, tails};
 use crate::blob::Blob;
 use crate::evidence::{NOTABLE, RARE};
-use crate::hash::QuickMap;
-use crate::plain::rare;
+use crate::hash::{KeyedSet, QuickMap};
+use crate::plain::{Room, rare};
 use crate::roll::{SPARE, roll};
 use crate::secret::{Bits, GRAM as SECRET};
 use crate::sending::Sending;
@@ -217,14 +217,14 @@ impl Cover {
     }
 
     /// Returns how much of it is not made of words that everybody writes.
-    fn rare(&self, stream: &Stream) -> u32 {
+    fn rare(&self, stream: &Stream, room: &mut Room) -> u32 {
         let place = |at: u32| usize::try_from(at).unwrap_or(usize::MAX);
         let stretches = self.runs.iter().map(|run| place(run.start)..place(run.end));
         // Text that is as long as that is worth a question, whatever it is made of.
         if self.covered > LONG {
             return self.covered;
         }
-        stretches.map(|run| rare(&stream.symbols, run)).sum()
+        stretches.map(|run| rare(&stream.symbols, run, room)).sum()
     }
 }
 
@@ -248,7 +248,7 @@ struct Best<'a> {
 impl Best<'_> {
     /// Tells whether enough of it is not made of words that everybody writes, if it is long enough for
     /// that to matter: short pieces are shared by accident all the time. It is looked at until it is.
-    fn is_rare(&self) -> bool {
+    fn is_rare(&self, room: &mut Room) -> bool {
         if self.covered < NOTABLE {
             return self.covered >= RARE;
         }
@@ -257,7 +257,7 @@ impl Best<'_> {
         families.any(|(_, _, covers)| {
             let mut sum = 0;
             covers.iter().any(|(stream, cover)| {
-                sum += cover.rare(stream);
+                sum += cover.rare(stream, room);
                 sum >= RARE
             })
         })
@@ -265,9 +265,9 @@ impl Best<'_> {
 }
 
 /// Returns the windows of links and names that were read as such.
-fn pointers(state: &State, salts: &[u64], sending: &Sending<'_>) -> HashSet<u64> {
+fn pointers(state: &State, salts: &[u64], sending: &Sending<'_>) -> KeyedSet<u64> {
     let alive = |seq| state.origins.is_alive(seq);
-    let mut tags = HashSet::new();
+    let mut tags = KeyedSet::default();
     for (hash, symbols) in &sending.pointers {
         let narrow = |salt: &u64| state.typed.get(hash ^ salt, alive).is_some();
         if state.typed.get(*hash, alive).is_some() || salts.iter().any(narrow) {
@@ -282,7 +282,7 @@ fn pointers(state: &State, salts: &[u64], sending: &Sending<'_>) -> HashSet<u64>
 fn texts<'a>(
     state: &State,
     salts: &[u64],
-    pointers: &HashSet<u64>,
+    pointers: &KeyedSet<u64>,
     streams: impl Iterator<Item = Read<'a>>,
     hits: &mut Hits,
 ) {
@@ -316,13 +316,14 @@ fn texts<'a>(
         let public = side(*seq) == Some(Side::Outside);
         (public, u32::MAX - best.covered, *seq)
     });
+    let mut room = Room::default();
     for (seq, best) in best.into_iter().take(ORIGINS) {
         if let Some(origin) = state.origins.get(seq) {
             hits.texts.push(TextHit {
                 origin: origin.data.clone(),
                 covered: best.covered,
                 // What is public weighs nothing, whatever its words are.
-                is_rare: origin.data.side == Side::Inside && best.is_rare(),
+                is_rare: origin.data.side == Side::Inside && best.is_rare(&mut room),
                 leaf: best.stream.leaf(best.start),
                 how: likeness(best.stream, best.start..best.end),
                 via: best.stream.via.clone(),
@@ -444,7 +445,7 @@ fn tokens(
 ) {
     let alive = |seq| state.origins.is_alive(seq);
     let mut seen: QuickMap<u32, TokenHits> = QuickMap::default();
-    let mut known = HashSet::new();
+    let mut known = KeyedSet::default();
     for (token, leaf) in &sending.tokens {
         let narrow = || {
             salts

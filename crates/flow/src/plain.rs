@@ -101,8 +101,12 @@ fn beginning(text: &[u8]) -> usize {
     }
 }
 
+/// Room for the ways to read a text, which is used again for the next.
+#[derive(Debug, Default)]
+pub(crate) struct Room(Vec<Best>);
+
 /// Returns how many symbols of a stretch belong to no chain of plain words.
-pub(crate) fn rare(symbols: &[u8], stretch: Range<usize>) -> u32 {
+pub(crate) fn rare(symbols: &[u8], stretch: Range<usize>, room: &mut Room) -> u32 {
     let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
     if stretch.len() > LONGEST {
         return count(stretch.len());
@@ -110,10 +114,10 @@ pub(crate) fn rare(symbols: &[u8], stretch: Range<usize>) -> u32 {
     let start = stretch.start.saturating_sub(BESIDE);
     let end = symbols.len().min(stretch.end.saturating_add(BESIDE));
     let text = symbols.get(start..end).unwrap_or_default();
-    let plain = chains(text);
-    let within = plain.iter().skip(stretch.start - start);
-    let rare = within.take(stretch.len()).filter(|plain| !**plain);
-    count(rare.count())
+    chains(text, room);
+    let first = stretch.start - start;
+    let within = first..text.len().min(first + stretch.len());
+    count(within.len() - plain(&room.0, &within))
 }
 
 /// The best way to read a text up to some place: what it is worth, and what it ends with.
@@ -126,10 +130,11 @@ struct Best {
     chained: Option<(i32, u8, bool)>,
 }
 
-/// Tells for every symbol whether it belongs to a chain of plain words.
-fn chains(text: &[u8]) -> Vec<bool> {
+/// Finds the best way to read a text up to each place.
+fn chains(text: &[u8], Room(best): &mut Room) {
     let Edges { begins, ends } = &*EDGES;
-    let mut best: Vec<Best> = Vec::with_capacity(text.len() + 1);
+    best.clear();
+    best.reserve(text.len() + 1);
     best.push(Best::default());
     // The last letters, as the number that they make.
     let mut letters = 0;
@@ -175,27 +180,24 @@ fn chains(text: &[u8]) -> Vec<bool> {
             chained,
         });
     }
-    marked(&best)
 }
 
-/// Follows the best way back from the end.
-fn marked(best: &[Best]) -> Vec<bool> {
-    let mut plain = vec![false; best.len() - 1];
-    let (mut at, mut inside) = (best.len() - 1, false);
-    while at > 0 {
+/// Follows the best way back from the end; returns how many symbols `within` belong to a chain.
+fn plain(best: &[Best], within: &Range<usize>) -> usize {
+    let (mut at, mut inside, mut count) = (best.len() - 1, false, 0);
+    while at > within.start {
         let one = best.get(at).copied().unwrap_or_default();
         match one.chained.filter(|_| inside || one.closed) {
             Some((_, length, first)) => {
-                let length = usize::from(length);
-                let word = plain.get_mut(at - length..at).unwrap_or_default();
-                word.fill(true);
-                at -= length;
+                let start = at - usize::from(length);
+                count += at.min(within.end).saturating_sub(start.max(within.start));
+                at = start;
                 inside = !first;
             }
             None => at -= 1,
         }
     }
-    plain
+    count
 }
 
 #[cfg(test)]
@@ -213,7 +215,7 @@ mod tests {
     fn words_that_everybody_writes_are_told_from_the_others() {
         let check = |text: &str, least: u32, most: u32| {
             let symbols = folded(text);
-            let found = rare(&symbols, 0..symbols.len());
+            let found = rare(&symbols, 0..symbols.len(), &mut Room::default());
             assert!((least..=most).contains(&found), "{text}: {found}");
         };
         check("Please let me know if you have any questions.", 0, 0);
@@ -241,7 +243,7 @@ mod tests {
     #[test]
     fn words_reach_beyond_the_ends_of_a_stretch() {
         let symbols = folded("please do not hesitate to contact us");
-        assert_eq!(rare(&symbols, 3..20), 0);
-        assert_eq!(rare(&symbols, 3..5000), 4997);
+        assert_eq!(rare(&symbols, 3..20, &mut Room::default()), 0);
+        assert_eq!(rare(&symbols, 3..5000, &mut Room::default()), 4997);
     }
 }

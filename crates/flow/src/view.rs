@@ -17,7 +17,6 @@ mod strange;
 mod structure;
 mod usual;
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use mcpproxy_text::decode::{Budget, Coding, View, find, views};
@@ -27,6 +26,7 @@ pub(crate) use self::natural::is_natural;
 pub(crate) use self::strange::is_chance;
 use crate::blob::Blob;
 use crate::content::Part;
+use crate::hash::KeyedSet;
 use crate::stream::{Family, Stream};
 use crate::words::split;
 
@@ -275,7 +275,7 @@ impl Walk<'_> {
             let (_, outer) = view.via.split_last()?;
             Some((view.span.start, outer))
         });
-        let within: HashSet<(usize, &[Coding])> = within.collect();
+        let within: KeyedSet<(usize, &[Coding])> = within.collect();
         for view in views {
             // What was read further is judged as it was read.
             let further = within.contains(&(view.span.start, view.via.as_slice()));

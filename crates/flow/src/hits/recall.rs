@@ -64,12 +64,26 @@ impl<'a> Recall<'a> {
         known
     }
 
-    /// Looks for a tag under every salt; under the first of them it is `first`.
+    /// Looks for a tag under every salt; under the first of them, which mostly is the only one, it is
+    /// `first`.
     fn look_up(&self, tag: u64, first: Key) -> Known {
         let state = self.state;
         let alive = |seq| state.origins.is_alive(seq);
-        let others = || self.salts.iter().skip(1).map(|salt| Key::from(tag ^ salt));
-        let keys = || std::iter::once(first).chain(others());
+        if let Some(seen) = state.outside.get(first, alive) {
+            return Some((seen.seq, true));
+        }
+        if self.salts.len() > 1 {
+            return self.look_up_all(tag);
+        }
+        let inside = state.text.get(first, alive);
+        inside.map(|seen| (seen.seq, false))
+    }
+
+    #[cold]
+    fn look_up_all(&self, tag: u64) -> Known {
+        let state = self.state;
+        let alive = |seq| state.origins.is_alive(seq);
+        let keys = || self.salts.iter().map(|salt| Key::from(tag ^ salt));
         let public = keys().find_map(|key| state.outside.get(key, alive));
         if let Some(seen) = public {
             return Some((seen.seq, true));

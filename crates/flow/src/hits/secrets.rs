@@ -5,11 +5,14 @@ use mcpproxy_core::{Label, Likeness, Nature};
 
 use super::{Hits, Read, SecretHit, likeness};
 use crate::hash::QuickMap;
-use crate::roll::roll_some;
+use crate::roll::{roll, roll_some};
 use crate::secret::{Bits, GRAM as SECRET, short};
 use crate::sending::Sending;
 use crate::state::{Errand, State, place_salt, said_salt};
 use crate::stream::{Family, Stream};
+
+/// Windows that are asked for together.
+const TOGETHER: usize = 16;
 
 /// Where windows of one value were seen. One window alone is an accident in any long message: two
 /// that follow each other, in either direction, are counted.
@@ -114,17 +117,24 @@ pub(super) fn secrets<'a>(
     let mut text = Vec::new();
     let mut leads = Vec::new();
     for (stream, before) in streams {
-        text.clear();
-        text.reserve(stream.symbols.len());
         // Few windows lead anywhere; the others are not looked at again.
         leads.clear();
+        let mut count = 0;
         roll_some::<SECRET>(&stream.symbols, |hashes| {
-            let windows = hashes.iter().map(|hash| short(*hash));
-            if state.vault.may_find_any(windows.clone()) {
-                leads.push(text.len()..text.len() + hashes.len());
+            for some in hashes.chunks(TOGETHER) {
+                let end = count + some.len();
+                let windows = some.iter().map(|hash| short(*hash));
+                if state.vault.may_find_any(windows) {
+                    leads.push(count..end);
+                }
+                count = end;
             }
-            text.extend(windows);
         });
+        text.clear();
+        if !leads.is_empty() {
+            text.reserve(count);
+            roll::<SECRET>(&stream.symbols, |hash| text.push(short(hash)));
+        }
         for at in leads.iter().cloned().flatten() {
             let Some(&window) = text.get(at) else {
                 continue;

@@ -23,15 +23,17 @@ pub(crate) struct Onward<'t> {
 pub(super) struct Before<'t> {
     end: Cow<'t, End>,
     leaf: u32,
-    judged: OnceLock<Read>,
-    all: OnceLock<Read>,
+    reads: &'t Reads,
+    judged: OnceLock<Arc<Read>>,
+    all: OnceLock<Arc<Read>>,
 }
 
 impl<'t> Before<'t> {
-    fn new(end: Cow<'t, End>, leaf: u32) -> Self {
+    fn new(end: Cow<'t, End>, leaf: u32, reads: &'t Reads) -> Self {
         Self {
             end,
             leaf,
+            reads,
             judged: OnceLock::new(),
             all: OnceLock::new(),
         }
@@ -49,7 +51,7 @@ impl<'t> Before<'t> {
             } else {
                 &self.end.text
             };
-            Read::of(judged, self.leaf)
+            self.reads.read(judged, self.leaf)
         });
         u32::try_from(begins_with(stream, old)).unwrap_or(u32::MAX)
     }
@@ -57,7 +59,8 @@ impl<'t> Before<'t> {
     /// Returns the symbols at the beginning of a stream that have left already, judged or not: of a
     /// sensitive value that lies in them alone, this call takes nothing along.
     pub(super) fn sent(&self, stream: &Stream) -> usize {
-        let old = self.all.get_or_init(|| Read::of(&self.end.text, self.leaf));
+        let read = || self.reads.read(&self.end.text, self.leaf);
+        let old = self.all.get_or_init(read);
         begins_with(stream, old)
     }
 }
@@ -74,7 +77,7 @@ fn begins_with(stream: &Stream, old: &Read) -> usize {
 pub(crate) fn tails<'t, 'f>(
     fields: impl Iterator<Item = Field<'f>>,
     before: &'t [Arc<Tail>],
-    reads: &Reads,
+    reads: &'t Reads,
 ) -> Vec<Onward<'t>> {
     let mut onward = Vec::new();
     let mut text = String::new();
@@ -86,11 +89,11 @@ pub(crate) fn tails<'t, 'f>(
         let leaf = field.leaf;
         moving.each(all.last_piece(), field.tail, |end, next| {
             let read = reads.read_if_strange(joined(&mut text, &end.text, next), leaf);
-            let before = Before::new(end, leaf);
+            let before = Before::new(end, leaf, reads);
             onward.push(Onward { read, before });
         });
         let read = Found::Kept(reads.read(joined(&mut text, &all.text, field.head), leaf));
-        let before = Before::new(Cow::Borrowed(all), leaf);
+        let before = Before::new(Cow::Borrowed(all), leaf, reads);
         onward.push(Onward { read, before });
     }
     onward
