@@ -8,7 +8,7 @@ use crate::fold::fold;
 use crate::pool::{Pool, Seen};
 use crate::state::{Errand, State, place_salt, said_salt};
 use crate::typed::of_text;
-use crate::winnow::winnow;
+use crate::winnow::{Room, winnow};
 
 /// Bytes of a run that are compared, and how far the words at its ends are followed: a text with many
 /// runs and no blanks takes no longer for that.
@@ -63,7 +63,7 @@ impl Blob {
         };
         let has = |pool: &Pool, tag: u64| pool.get(tag, alive).is_some_and(open);
         let (mut windows, mut seen) = (0, 0);
-        winnow(&self.symbols, |gram| {
+        winnow(&self.symbols, &mut Room::default(), |gram| {
             windows += 1;
             let known = salts
                 .iter()

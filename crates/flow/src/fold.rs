@@ -157,9 +157,13 @@ fn fold_ascii(bytes: &[u8], out: &mut Vec<u8>) {
     };
     let (groups, rest) = bytes.as_chunks::<GROUP>();
     for group in groups {
-        group.iter().for_each(|&byte| put(byte));
+        for &byte in group {
+            put(byte);
+        }
     }
-    rest.iter().for_each(|&byte| put(byte));
+    for &byte in rest {
+        put(byte);
+    }
     out.truncate(start + end);
 }
 

@@ -14,7 +14,7 @@ use crate::settings::FlowTracking;
 use crate::stream::streams;
 use crate::typed::{Kind, Token, tokens};
 use crate::view::budget;
-use crate::winnow::{RUN, winnow};
+use crate::winnow::{RUN, Room, winnow};
 
 /// Tokens of one content that are remembered.
 pub(crate) const TOKENS: usize = 4096;
@@ -30,7 +30,7 @@ pub(crate) const GRAMS: usize = 1 << 19;
 fn keep(symbols: &[u8], grams: &mut Vec<u64>) {
     // About one window in seven is kept.
     grams.reserve(symbols.len() / 6);
-    winnow(symbols, |gram| {
+    winnow(symbols, &mut Room::default(), |gram| {
         if grams.len() < GRAMS && !common::has(gram.tag) {
             grams.push(gram.tag);
         }

@@ -130,8 +130,11 @@ impl<'a, const K: usize> Roll<'a, K> {
     fn step(&mut self, gone: u8, new: u8) -> u64 {
         let (gone, new) = (value(gone), value(new));
         let width = u32::try_from(K).unwrap_or(0);
-        self.forward = self.forward.rotate_left(1) ^ gone.rotate_left(width) ^ new;
-        self.backward = (self.backward ^ gone).rotate_right(1) ^ new.rotate_left(width - 1);
+        // What does not wait for the hash before is put together first.
+        let forward = gone.rotate_left(width) ^ new;
+        let backward = gone.rotate_right(1) ^ new.rotate_left(width - 1);
+        self.forward = self.forward.rotate_left(1) ^ forward;
+        self.backward = self.backward.rotate_right(1) ^ backward;
         combine(self.forward, self.backward)
     }
 }

@@ -17,7 +17,7 @@ use crate::settings::FlowTracking;
 use crate::stream::{Family, Stream, streams};
 use crate::typed::{Token, is_pointer, of_text, tokens};
 use crate::view::{Decoded, decode};
-use crate::winnow::GRAM;
+use crate::winnow::{GRAM, Room};
 use crate::words::alphanumeric;
 
 /// Tokens of one message that are compared.
@@ -195,7 +195,10 @@ impl<'a> Sending<'a> {
             Decoded::default()
         };
         all.extend(streams);
-        all.iter_mut().for_each(Stream::choose);
+        let mut room = Room::default();
+        for stream in &mut all {
+            stream.choose(&mut room);
+        }
         let mut found = Vec::new();
         let mut pointers = Vec::new();
         tokens(&parts, |token, symbols, part| {

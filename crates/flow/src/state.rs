@@ -253,15 +253,22 @@ impl State {
             self.digests
                 .add_if(digest, salt, seq, |known| known.is_none());
         }
-        for &tag in reading.grams.iter().take(self.outside.room() / 2) {
-            let key = Key::from(tag ^ salt);
-            let origins = &self.origins;
-            let alive = |seq| origins.is_alive(seq);
-            let text = &self.text;
-            self.outside.add_if(key, seen, &alive, |known| {
-                let theirs = known.is_some_and(|seen| origins.is_of_others(seen.seq));
-                !theirs && text.get(key, alive).is_none()
-            });
+        let most = self.outside.room() / 2;
+        let grams = reading.grams.get(..most).unwrap_or(&reading.grams);
+        let mut keys = [Key::default(); BATCH];
+        for batch in grams.chunks(BATCH) {
+            let keys = spread(batch.iter().map(|tag| tag ^ salt), &mut keys);
+            self.outside.warm(keys.iter().copied());
+            self.text.warm(keys.iter().copied());
+            for &key in keys {
+                let origins = &self.origins;
+                let alive = |seq| origins.is_alive(seq);
+                let text = &self.text;
+                self.outside.add_if(key, seen, &alive, |known| {
+                    let theirs = known.is_some_and(|seen| origins.is_of_others(seen.seq));
+                    !theirs && text.get(key, alive).is_none()
+                });
+            }
         }
         for token in &reading.tokens {
             let origins = &self.origins;

@@ -9,7 +9,7 @@ use std::ops::{Range, RangeInclusive};
 
 use crate::content::Part;
 use crate::fold::fold;
-use crate::winnow::{GRAM, Gram, RUN, winnow};
+use crate::winnow::{GRAM, Gram, RUN, Room, winnow};
 
 /// How a stream was put together; what one family shows, another may show again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,12 +55,12 @@ impl Stream {
     }
 
     /// Chooses the windows that are compared.
-    pub(crate) fn choose(&mut self) {
+    pub(crate) fn choose(&mut self, room: &mut Room) {
         if self.family == Family::Aligned {
             return;
         }
         self.grams.reserve(self.symbols.len() / 6);
-        winnow(&self.symbols, |gram| self.grams.push(gram));
+        winnow(&self.symbols, room, |gram| self.grams.push(gram));
     }
 
     /// Makes a stream of one text.

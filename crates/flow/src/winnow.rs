@@ -31,11 +31,11 @@ const CHUNK: usize = 1 << SPARE;
 /// Hands the windows of `symbols` that are kept to `each`, in order.
 ///
 /// A text with fewer windows than one choice needs keeps its smallest.
-pub(crate) fn winnow(symbols: &[u8], mut each: impl FnMut(Gram)) {
+pub(crate) fn winnow(symbols: &[u8], room: &mut Room, mut each: impl FnMut(Gram)) {
     let mut start = 0;
     while let Some(rest) = symbols.get(start..) {
         let chunk = rest.get(..rest.len().min(CHUNK)).unwrap_or_default();
-        one(chunk, start, &mut each);
+        one(chunk, start, room, &mut each);
         if chunk.len() == rest.len() {
             return;
         }
@@ -44,7 +44,7 @@ pub(crate) fn winnow(symbols: &[u8], mut each: impl FnMut(Gram)) {
     }
 }
 
-fn one(symbols: &[u8], start: usize, each: &mut impl FnMut(Gram)) {
+fn one(symbols: &[u8], start: usize, room: &mut Room, each: &mut impl FnMut(Gram)) {
     let count = (symbols.len() + 1).saturating_sub(GRAM);
     let mut roll = Roll::<GRAM>::new(symbols);
     let mut hand_out = |hash: u64, place: usize| {
@@ -63,7 +63,11 @@ fn one(symbols: &[u8], start: usize, each: &mut impl FnMut(Gram)) {
         }
         return;
     }
-    let mut segment = Segment::new(count);
+    let mut segment = Segment {
+        room,
+        start: 0,
+        count,
+    };
     let mut last: Option<Candidate> = None;
     loop {
         segment.fill(&mut roll);
@@ -124,36 +128,33 @@ impl Candidate {
 type Upper = i16;
 
 #[inline]
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "no more bits are left than fit; the compiler does many at once"
-)]
 fn upper(hash: u64) -> Upper {
     (hash >> (u64::BITS - (Upper::BITS - 1))) as Upper
 }
 
+/// Room for the hashes of a segment and of those around it, which is used again for the next text.
+#[derive(Debug)]
+pub(crate) struct Room([u64; STAY + SEGMENT]);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self([0; STAY + SEGMENT])
+    }
+}
+
 /// Some windows in a row, with those around that are in a row with them.
-struct Segment {
-    hashes: [u64; STAY + SEGMENT],
+struct Segment<'r> {
+    room: &'r mut Room,
     /// The place of the first window of the segment, and how many the text has.
     start: usize,
     count: usize,
 }
 
-impl Segment {
-    /// Begins with the first windows of a text, which has so many.
-    fn new(count: usize) -> Self {
-        Self {
-            hashes: [0; STAY + SEGMENT],
-            start: 0,
-            count,
-        }
-    }
-
+impl Segment<'_> {
     /// Takes the hashes that follow.
     fn fill(&mut self, roll: &mut Roll<'_, GRAM>) {
         let have = if self.start == 0 { BEFORE } else { STAY };
-        roll.fill(self.hashes.get_mut(have..).unwrap_or_default());
+        roll.fill(self.room.0.get_mut(have..).unwrap_or_default());
     }
 
     /// Returns where the blocks begin that have any windows.
@@ -171,7 +172,7 @@ impl Segment {
     }
 
     fn move_on(&mut self) {
-        self.hashes.copy_within(SEGMENT.., 0);
+        self.room.0.copy_within(SEGMENT.., 0);
         self.start += SEGMENT;
     }
 
@@ -179,7 +180,7 @@ impl Segment {
     #[inline]
     fn candidate(&self, at: usize) -> Candidate {
         Candidate {
-            hash: self.hashes.get(BEFORE + at).copied().unwrap_or(0),
+            hash: self.room.0.get(BEFORE + at).copied().unwrap_or(0),
             place: self.start + at,
             tied: false,
         }
@@ -188,7 +189,7 @@ impl Segment {
     /// Returns which of a block are as small as the smallest of a row that has them, as bits.
     fn candidates(&self, block: usize) -> u64 {
         let mut uppers = [0; ROWS];
-        let hashes = self.hashes.get(block + REACH..);
+        let hashes = self.room.0.get(block + REACH..);
         if let Some(hashes) = hashes.and_then(<[u64]>::first_chunk::<SLID>) {
             for (to, hash) in uppers.iter_mut().zip(hashes) {
                 *to = upper(*hash);
@@ -224,7 +225,7 @@ impl Segment {
         let tag = one.hash >> SPARE;
         // INVARIANT: all that can be in a row with it is here.
         let at = one.place + BEFORE - self.start;
-        let (before, behind) = self.hashes.split_at_checked(at).unwrap_or_default();
+        let (before, behind) = self.room.0.split_at_checked(at).unwrap_or_default();
         let later = self.count - one.place - 1;
         let mut before = before.iter().rev().take(REACH.min(one.place));
         let mut behind = behind.iter().skip(1).take(REACH.min(later));
@@ -278,7 +279,7 @@ mod tests {
 
     fn kept(symbols: &[u8]) -> Vec<Gram> {
         let mut found = Vec::new();
-        winnow(symbols, |gram| found.push(gram));
+        winnow(symbols, &mut Room::default(), |gram| found.push(gram));
         found
     }
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::roll::whole;
 use crate::stream::{Family, Stream};
 use crate::view::{Decoded, SHORTEST, budget, is_natural, one};
+use crate::winnow::Room;
 
 /// Texts that are kept, a power of two, and the symbols that one of them may hold.
 const KEPT: usize = 256;
@@ -87,7 +88,10 @@ impl Reads {
             return known;
         }
         let mut read = Read::of(text, leaf);
-        read.streams.iter_mut().for_each(Stream::choose);
+        let mut room = Room::default();
+        for stream in &mut read.streams {
+            stream.choose(&mut room);
+        }
         let read = Arc::new(read);
         if read.is_small() {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

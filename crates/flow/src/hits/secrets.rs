@@ -1,12 +1,14 @@
 //! Sensitive values in a sending: windows lead to a value, which is followed from there as far as
 //! it goes.
 
+use std::ops::Range;
+
 use mcpproxy_core::{Label, Likeness, Nature};
 
 use super::{Hits, Read, SecretHit, likeness};
 use crate::hash::QuickMap;
 use crate::roll::{roll, roll_some};
-use crate::secret::{Bits, GRAM as SECRET, short};
+use crate::secret::{Bits, GRAM as SECRET, Vault, short};
 use crate::sending::Sending;
 use crate::state::{Errand, State, place_salt, said_salt};
 use crate::stream::{Family, Stream};
@@ -101,6 +103,26 @@ fn alike<'w>(one: impl Iterator<Item = &'w u32>, other: impl Iterator<Item = &'w
         .count()
 }
 
+/// Finds the windows of a text among which some lead to a value; returns how many windows it has. Few
+/// lead anywhere; the others are not looked at again.
+fn find_leads(vault: &Vault, symbols: &[u8], leads: &mut Vec<Range<usize>>) -> usize {
+    leads.clear();
+    let mut count = 0;
+    roll_some::<SECRET>(symbols, |hashes| {
+        for some in hashes.chunks(TOGETHER) {
+            let end = count + some.len();
+            let windows = some.iter().map(|hash| short(*hash));
+            if vault.may_find_any(windows.clone()) {
+                let mut led = false;
+                windows.for_each(|window| vault.find(window, |_, _| led = true));
+                leads.extend(led.then_some(count..end));
+            }
+            count = end;
+        }
+    });
+    count
+}
+
 /// Finds the sensitive values of which a sending has enough, itself or with what left before.
 pub(super) fn secrets<'a>(
     state: &State,
@@ -117,19 +139,7 @@ pub(super) fn secrets<'a>(
     let mut text = Vec::new();
     let mut leads = Vec::new();
     for (stream, before) in streams {
-        // Few windows lead anywhere; the others are not looked at again.
-        leads.clear();
-        let mut count = 0;
-        roll_some::<SECRET>(&stream.symbols, |hashes| {
-            for some in hashes.chunks(TOGETHER) {
-                let end = count + some.len();
-                let windows = some.iter().map(|hash| short(*hash));
-                if state.vault.may_find_any(windows) {
-                    leads.push(count..end);
-                }
-                count = end;
-            }
-        });
+        let count = find_leads(&state.vault, &stream.symbols, &mut leads);
         text.clear();
         if !leads.is_empty() {
             text.reserve(count);

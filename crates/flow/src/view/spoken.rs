@@ -100,6 +100,8 @@ const fn lengths() -> [u32; 256] {
 const LEAST: usize = 6;
 /// Bits in a row that are no accident.
 const BITS: usize = 48;
+/// Longest text that is first asked whether it may be of the radio alphabet.
+const GLANCE: usize = 4096;
 /// Other words in a row that may stand between those of the radio alphabet.
 const BETWEEN: usize = 2;
 
@@ -192,7 +194,8 @@ fn letter(word: &[u8]) -> Option<char> {
 
 /// Reads the words of the radio alphabet, wherever six or more stand together.
 fn radio(text: &str) -> Option<Made> {
-    if !may_be_radio(text.as_bytes()) {
+    // A long text has some that look like it, and is read at once.
+    if text.len() <= GLANCE && !may_be_radio(text.as_bytes()) {
         return None;
     }
     let mut plain = String::new();

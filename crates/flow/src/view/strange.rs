@@ -169,12 +169,14 @@ fn may_be(text: &[u8]) -> bool {
     let Some(table) = MORE.first_chunk::<{ ROW * ROW }>() else {
         return true;
     };
-    // The last two characters; a text begins behind a blank.
-    let mut pair = 0;
+    // A text begins as if behind a blank.
+    let mut last = 0;
     let (mut sum, mut most) = (0_i32, 0);
     for &byte in text {
-        // What the mask takes off is further back: it spares a look at the length, too.
-        pair = (pair << ROW.ilog2() | usize::from(byte)) & (ROW * ROW - 1);
+        let next = usize::from(byte);
+        // What the mask takes off is never set: it spares a look at the length.
+        let pair = (last << ROW.ilog2() | next) & (ROW * ROW - 1);
+        last = next;
         let more = table.get(pair).copied().map_or(0, i32::from);
         // No text is so long that this wraps: a character says a few bits.
         sum = sum.wrapping_add(more).max(0);
