@@ -124,7 +124,7 @@ impl Kinds {
     /// The kind of the number that begins at `start`: the one with the nearest label, or else one
     /// that needs none.
     ///
-    /// What stands `near` is asked for only where some shape that needs a label fits.
+    /// What stands `near` is asked for only where some shape that needs a label may fit.
     pub(super) fn find<'n>(
         &self,
         view: View<'_>,
@@ -137,11 +137,20 @@ impl Kinds {
             _ => 0,
         };
         let run = (digits, letters);
+        let fits = |shape: &Shape| {
+            let fit = fit(view, start, shape.pattern);
+            fit.is_some_and(|(end, _)| view.closes(end))
+        };
         let mut shapes = self.labelled.starting(view, start, run);
-        let near = shapes
-            .any(|shape| fit(view, start, shape.pattern).is_some_and(|(end, _)| view.closes(end)))
-            .then(near)
-            .filter(|near| near.any());
+        // What has letters among its digits is told from most shapes by a few of them; to lay several
+        // shapes on digits alone takes longer than to read what stands before.
+        let mixed = letters > 0 || class(view.at(start + digits)) == LETTER;
+        let worth = if mixed {
+            shapes.any(fits)
+        } else {
+            shapes.next().is_some()
+        };
+        let near = worth.then(near).filter(|near| near.any());
         near.and_then(|near| self.find_labelled(view, start, run, near))
             .or_else(|| self.find_alone(view, start, run))
     }
