@@ -1,6 +1,8 @@
 //! An agent names what it uses and says why: what it puts into a name or into its reasons is as secret as
 //! what it puts into an argument.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::sync::Arc;
 use std::time::Duration;
 
