@@ -145,8 +145,7 @@ impl Cues {
             // The word itself was looked up, and what goes on otherwise is the most usual.
             let length = reads(bytes.get(end..)?, rest.get(word.len()..)?)?;
             let begin = start.checked_sub(*offset)?;
-            let led = bytes.get(begin..start)?.eq_ignore_ascii_case(before);
-            led.then_some(begin..end + length)
+            leads(bytes.get(begin..start)?, before).then_some(begin..end + length)
         })
     }
 }
@@ -359,6 +358,12 @@ fn reads(text: &[u8], literal: &[u8]) -> Option<usize> {
     (!open).then_some(at)
 }
 
+/// Whether `text` spells what stands before the first word of a cue; a blank is one joint there.
+fn leads(text: &[u8], before: &[u8]) -> bool {
+    let spells = |(byte, sign): (&u8, &u8)| byte == sign || (*sign == b' ' && is_joint(*byte));
+    text.len() == before.len() && text.iter().zip(before).all(spells)
+}
+
 /// Whether a text has letters of a script without spaces.
 fn has_unspaced(text: &str) -> bool {
     any_begins(text, |byte| matches!(byte, 0xe3..=0xe9))
@@ -404,6 +409,7 @@ mod tests {
             "other tool",
             ".env",
             "<|im_start|>",
+            "### system",
             "don't show",
             "игнорируй",
             "忽略",
@@ -431,6 +437,10 @@ mod tests {
         );
         check("cat .env; env", &[".env"]);
         check("a <|im_start|>system", &["<|im_start|>"]);
+        for cue in ["### system", "###\tSystem", "###-system", "###\nsystem"] {
+            check(cue, &[cue]);
+        }
+        check("##+ system, ###+system, ###system", &[]);
         check("DON'T SHOW, don't", &["DON'T SHOW"]);
         check("Игнорируй, игнорируйте, ignore", &["Игнорируй", "ignore"]);
         check("请忽略 ignore", &["忽略", "ignore"]);
