@@ -27,7 +27,7 @@ const TOLD: usize = 256;
 /// The longest name of an agent or of a gateway that is taken over from another, in bytes.
 const LONGEST_NAME: usize = 64;
 
-/// What was heard from one conversation of an agent.
+/// What was heard here from one conversation of an agent.
 #[derive(Clone, Debug)]
 struct Heard {
     session: Box<str>,
@@ -50,6 +50,20 @@ impl Heard {
     }
 }
 
+/// What another gateway heard from one conversation. The clock of a process begins with it, so
+/// that only the time of day tells how old this is.
+#[derive(Clone, Copy, Debug)]
+struct Reported {
+    at: Wall,
+    events: u64,
+}
+
+impl Reported {
+    fn is_active(self, now: Wall) -> bool {
+        self.at.after(ACTIVE) >= now
+    }
+}
+
 /// A conversation and its agent: two agents may call theirs by the same name.
 type Speaker = (SessionKey, Arc<str>);
 
@@ -61,7 +75,25 @@ pub(crate) struct Hearing(Mutex<Known>);
 struct Known {
     own: HashMap<Speaker, Heard>,
     /// What other gateways heard, by which of them did.
-    elsewhere: HashMap<(Arc<str>, Speaker), Heard>,
+    elsewhere: HashMap<(Arc<str>, Speaker), Reported>,
+}
+
+/// A conversation with how many events came from it and when the last one did.
+type Active<'a> = (&'a Speaker, (u64, Wall));
+
+impl Known {
+    /// The conversations that are active here.
+    fn here(&self, now: Tick) -> impl Iterator<Item = Active<'_>> {
+        let active = self.own.iter().filter(move |(_, one)| one.is_active(now));
+        active.map(|(speaker, one)| (speaker, (one.events, one.at)))
+    }
+
+    /// Those that are active at other gateways, by which of them heard it.
+    fn there(&self, now: Wall) -> impl Iterator<Item = (&str, Active<'_>)> {
+        let all = self.elsewhere.iter();
+        let active = all.filter(move |(_, one)| one.is_active(now));
+        active.map(|((from, speaker), one)| (&**from, (speaker, (one.events, one.at))))
+    }
 }
 
 /// What is heard from one agent.
@@ -100,12 +132,12 @@ pub struct HeardNews {
 }
 
 impl HeardNews {
-    fn of((key, agent): &Speaker, heard: &Heard) -> Self {
+    fn of((key, agent): &Speaker, (events, last): (u64, Wall)) -> Self {
         Self {
             hook: key.id.to_string(),
             agent: agent.to_string(),
-            events: heard.events,
-            last: heard.at.0,
+            events,
+            last: last.0,
         }
     }
 
@@ -122,7 +154,7 @@ impl Hearing {
     pub(crate) fn note(&self, key: SessionKey, hook: &Hooked, now: (Tick, Wall)) {
         let mut known = self.known();
         let speaker = (key, Arc::clone(&hook.agent));
-        make_room(&mut known.own, &speaker, |(key, _)| key.id);
+        make_room(&mut known.own, &speaker, |(key, _), one| (one.last, key.id));
         let new = || Heard {
             session: hook.session.clone(),
             last: now.0,
@@ -136,7 +168,7 @@ impl Hearing {
     }
 
     /// Takes over what another gateway heard.
-    pub(crate) fn fold(&self, from: &str, news: &[HeardNews], now: Moment) {
+    pub(crate) fn fold(&self, from: &str, news: &[HeardNews], now: Wall) {
         if from.len() > LONGEST_NAME {
             return;
         }
@@ -145,22 +177,22 @@ impl Hearing {
             let Some(speaker) = one.speaker() else {
                 continue;
             };
-            let heard = Heard {
-                session: Box::default(),
-                last: now.tick_of(Wall(one.last)),
-                at: Wall(one.last),
+            let reported = Reported {
+                // A clock that is ahead makes nothing last longer.
+                at: Wall(one.last).min(now),
                 events: one.events,
-                told: None,
             };
             let whose = (Arc::clone(&from), speaker);
-            // What is kept may be older than what was told.
+            // What is kept may be older than what was told, and the same once more is no news.
             let before = known.elsewhere.get(&whose);
-            if before.is_some_and(|before| before.events > one.events) || !heard.is_active(now.tick)
+            if before.is_some_and(|before| before.events >= one.events) || !reported.is_active(now)
             {
                 continue;
             }
-            make_room(&mut known.elsewhere, &whose, |(_, (key, _))| key.id);
-            known.elsewhere.insert(whose, heard);
+            make_room(&mut known.elsewhere, &whose, |(_, (key, _)), one| {
+                (one.at, key.id)
+            });
+            known.elsewhere.insert(whose, reported);
         }
     }
 
@@ -168,7 +200,7 @@ impl Hearing {
     pub(crate) fn news(&self, now: Tick) -> Vec<HeardNews> {
         let known = self.known();
         let news = known.own.iter().filter(|(_, one)| one.is_news(now));
-        let news = news.map(|(speaker, heard)| HeardNews::of(speaker, heard));
+        let news = news.map(|(speaker, heard)| HeardNews::of(speaker, (heard.events, heard.at)));
         latest(news.collect())
     }
 
@@ -192,36 +224,31 @@ impl Hearing {
 
     /// Returns what is known of conversations that are active, by who heard it; `own` names this
     /// gateway.
-    pub(crate) fn all(&self, own: &str, now: Tick) -> BTreeMap<String, Vec<HeardNews>> {
+    pub(crate) fn all(&self, own: &str, now: Moment) -> BTreeMap<String, Vec<HeardNews>> {
         let known = self.known();
-        let here = known.own.iter().map(|(speaker, one)| (own, speaker, one));
-        let there = known.elsewhere.iter();
-        let there = there.map(|((from, speaker), one)| (&**from, speaker, one));
+        let here = known.here(now.tick).map(|heard| (own, heard));
+        let there = known.there(now.wall);
         let mut all: BTreeMap<String, Vec<HeardNews>> = BTreeMap::new();
-        for (from, speaker, one) in here.chain(there).filter(|(_, _, one)| one.is_active(now)) {
+        for (from, (speaker, heard)) in here.chain(there) {
             let news = all.entry(from.to_owned()).or_default();
-            news.push(HeardNews::of(speaker, one));
+            news.push(HeardNews::of(speaker, heard));
         }
         let all = all.into_iter();
         all.map(|(from, news)| (from, latest(news))).collect()
     }
 
     /// Returns how much can be seen now.
-    pub(crate) fn sight(&self, now: Tick) -> Sight {
+    pub(crate) fn sight(&self, now: Moment) -> Sight {
         let known = self.known();
-        let there = known.elsewhere.iter();
-        let there = there.map(|((_, speaker), one)| (speaker, one));
+        let there = known.there(now.wall).map(|(_, heard)| heard);
         let mut agents: BTreeMap<&str, (BTreeSet<Id128>, u64, Wall)> = BTreeMap::new();
-        for ((key, agent), one) in known.own.iter().chain(there) {
-            if !one.is_active(now) {
-                continue;
-            }
-            let new = (BTreeSet::new(), 0, one.at);
-            let (sessions, events, last) = agents.entry(agent).or_insert(new);
+        for ((key, agent), (events, at)) in known.here(now.tick).chain(there) {
+            let new = (BTreeSet::new(), 0, at);
+            let (sessions, all, last) = agents.entry(agent).or_insert(new);
             // One conversation may have asked two gateways.
             sessions.insert(key.id);
-            *events += one.events;
-            *last = (*last).max(one.at);
+            *all += events;
+            *last = (*last).max(at);
         }
         let heard = agents
             .into_iter()
@@ -255,11 +282,15 @@ impl Hearing {
 }
 
 /// Lets go of the conversation that rested longest where there is no room for another.
-fn make_room<K: Clone + Eq + Hash>(all: &mut HashMap<K, Heard>, new: &K, id: impl Fn(&K) -> Id128) {
+fn make_room<K: Clone + Eq + Hash, V, O: Ord>(
+    all: &mut HashMap<K, V>,
+    new: &K,
+    rests: impl Fn(&K, &V) -> O,
+) {
     if all.len() < MOST || all.contains_key(new) {
         return;
     }
-    let oldest = all.iter().min_by_key(|(key, one)| (one.last, id(key)));
+    let oldest = all.iter().min_by_key(|(key, one)| rests(key, one));
     let oldest = oldest.map(|(key, _)| key.clone());
     oldest.and_then(|oldest| all.remove(&oldest));
 }

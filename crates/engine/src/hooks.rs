@@ -218,7 +218,7 @@ impl Engine {
 
     /// Returns how much can be seen of what agents do.
     pub fn sight(&self) -> Sight {
-        self.hearing().sight(self.now().0)
+        self.hearing().sight(self.moment())
     }
 
     /// Returns what was heard from hooks here that other gateways have to be told of.
@@ -238,13 +238,13 @@ impl Engine {
 
     /// Takes over what another gateway heard from hooks.
     pub fn heard_elsewhere(&self, from: &str, news: &[HeardNews]) {
-        self.hearing().fold(from, news, self.moment());
+        self.hearing().fold(from, news, self.now().1);
     }
 
     /// Returns what is known of hooks that are active, by the gateways that heard them; `own` names
     /// this one.
     pub fn all_heard(&self, own: &str) -> BTreeMap<String, Vec<HeardNews>> {
-        self.hearing().all(own, self.now().0)
+        self.hearing().all(own, self.moment())
     }
 
     /// Finds the conversation that an agent calls by this name.

@@ -97,7 +97,7 @@ impl Moment {
     }
 
     /// Returns the tick of a wall time that was, as far as clocks agree.
-    pub(crate) fn tick_of(self, wall: Wall) -> Tick {
+    fn tick_of(self, wall: Wall) -> Tick {
         let ago = Duration::from_millis(self.wall.0.saturating_sub(wall.0));
         Tick(self.tick.0.saturating_sub(ago))
     }
