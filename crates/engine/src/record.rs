@@ -214,6 +214,22 @@ pub(crate) fn masked(text: &str, report: Report) -> String {
     short(&mask_in(text, &found))
 }
 
+/// Leaves out of a reason the end of every word that was cut: nobody can tell whether the half of a
+/// name is the half of a secret.
+pub(crate) fn without_stumps(reason: &str) -> String {
+    let mut parts = reason.split('…').peekable();
+    let mut kept = String::with_capacity(reason.len());
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            kept.push_str(part);
+        } else {
+            let goes_on = |letter: char| !letter.is_whitespace() && !"`/?&=,".contains(letter);
+            kept.extend([part.trim_end_matches(goes_on), "…"]);
+        }
+    }
+    kept
+}
+
 pub(crate) fn short(text: &str) -> String {
     if text.len() <= RECORDED {
         return text.to_owned();

@@ -176,7 +176,9 @@ pub fn describe(gateway: &Gateway, who: &Principal, upstream: &Upstream) -> Desc
         _ => describe_state(upstream),
     };
     let mut problems: Vec<_> = listed.problems.iter().take(5).cloned().collect();
-    problems.extend(held.map(|held| held.reason));
+    if let Some(held) = held {
+        problems.push(gateway.engine.masked_reason(&held.reason).to_string());
+    }
     Described {
         name: upstream.name().to_string(),
         enabled: settings.enabled,

@@ -323,6 +323,26 @@ async fn a_twin_of_another_upstream_s_tool_is_withheld() {
     assert_eq!(listed(&gateway).await, ["mail__send_email", "sky__post"]);
 }
 
+/// Regression for #8: what is told of a withheld tool named another tool with the password in it.
+#[tokio::test]
+async fn a_password_in_the_name_of_a_tool_is_in_no_problem_that_names_it() {
+    const PASSWORD: &str = "tR0ub4dor-and-3x";
+    let name = format!("postgres://admin:{PASSWORD}@db.internal/prod");
+    let copies = || sums(&[tool(&name, "Reads a file from disk.")]);
+    let (files, other) = (copies(), copies());
+    let mut config = config("call", &[("files", &files), ("other", &other)]);
+    config["mcpServers"]["other"] = through_a_shell(&other);
+    let gateway = Gateway::start(&config).await;
+    let shown = until("a tool to be withheld", || async {
+        let shown = gateway.api("/diagnostics").await.to_string();
+        let withheld = shown.contains("of what it offers is withheld");
+        withheld.then_some(shown)
+    })
+    .await;
+    let names = shown.matches("db.internal/prod").count();
+    assert!(names > 1 && !shown.contains(PASSWORD), "{shown}");
+}
+
 #[tokio::test]
 async fn a_tool_that_poses_as_a_slow_upstream_s_is_withheld_and_the_real_one_is_not() {
     let words = "Reads a file from disk.";

@@ -8,6 +8,7 @@ use mcpproxy_text::{self as text, Splice};
 
 use crate::engine::Engine;
 use crate::ready::Ready;
+use crate::record::without_stumps;
 
 /// Returns what replaces secrets and personal data in JSON text by what may be shown of them. It
 /// gives nothing where some of the text was not read, or holds more values than are told: nobody knows
@@ -41,6 +42,11 @@ impl Engine {
     /// Makes words of somebody else safe to show, as those that an upstream writes to its log.
     pub fn masked(&self, said: &str) -> Masked {
         words(&self.ready(), said)
+    }
+
+    /// Makes a reason for a quarantine safe to show: it names what upstreams offer, and cuts long names.
+    pub fn masked_reason(&self, reason: &str) -> Masked {
+        words(&self.ready(), &without_stumps(reason))
     }
 }
 

@@ -9,7 +9,7 @@ use mcpproxy_detect::Detector;
 use mcpproxy_hooks::guards::{Turn, fingerprint};
 
 use crate::events::{Event, QuarantineNews};
-use crate::record::{masked, note_detected, short};
+use crate::record::{masked, note_detected, short, without_stumps};
 
 /// A change, in words that may be shown.
 #[derive(Debug)]
@@ -21,23 +21,23 @@ pub(crate) struct Told<'a> {
 }
 
 impl<'a> Told<'a> {
-    /// Masks what the name holds.
+    /// Masks what the name holds, and the reason, which may name other tools.
     pub(crate) fn new(detector: &Detector, turn: &'a Turn) -> Self {
         let baseline = &turn.baseline;
         let report = detector.text(&baseline.name);
         let mut detected = Detected::default();
         note_detected(&report, &mut detected);
         let name = masked(&baseline.name, report);
-        let reason = turn.notice.as_deref().unwrap_or(&baseline.reason);
-        let reason = if detected.worst.is_some() {
-            reason.replace(&*baseline.name, &name)
-        } else {
-            reason.to_owned()
-        };
+        let mut reason = without_stumps(turn.notice.as_deref().unwrap_or(&baseline.reason));
+        if detected.worst.is_some() {
+            reason = reason.replace(&*baseline.name, &name);
+        }
+        let report = detector.text(&reason);
+        note_detected(&report, &mut detected);
         Self {
             turn,
             name,
-            reason: short(&reason),
+            reason: masked(&reason, report),
             detected,
         }
     }

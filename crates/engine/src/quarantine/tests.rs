@@ -2,6 +2,7 @@
 
 use mcpproxy_core::{Action, Door, FirstRead, Habits, Trust};
 use mcpproxy_detect::{Detector, Settings as Detection};
+use mcpproxy_hooks::guards::quarantine::same_as;
 use mcpproxy_hooks::guards::spoofing::Profile;
 use mcpproxy_hooks::guards::{Guards, Settings};
 use serde_json::json;
@@ -293,6 +294,44 @@ fn a_password_in_a_name_is_told_nowhere() {
     for shown in [&format!("{record:?}"), &event] {
         assert!(!shown.contains(PASSWORD), "{shown}");
     }
+}
+
+/// Regression for #8: a reason names other tools, and theirs was told as it is.
+#[test]
+fn a_password_in_the_name_of_another_tool_is_told_nowhere() {
+    const PASSWORD: &str = "tR0ub4dor-and-3x";
+    let check = |name: &str, secret: &str| {
+        let offered = [tool(name, "Adds numbers."), tool("sub", "Adds numbers.")];
+        let turns = Desk::new().lists("base", &offered);
+        let of = |name: &str| {
+            turns
+                .iter()
+                .find(|turn| &*turn.baseline.name == name)
+                .cloned()
+        };
+        let (other, turn) = (of(name).unwrap(), of("sub").unwrap());
+        let turn = same_as(Wall(2), turn, &other.baseline);
+        assert!(turn.baseline.reason.contains(secret), "{turn:?}");
+        let detector = Detector::new(&Detection::default()).unwrap();
+        let told = Told::new(&detector, &turn);
+        let record = told.record(Door::Internal, Wall(1));
+        let event = serde_json::to_string(&told.event(Wall(1))).unwrap();
+        for shown in [&format!("{record:?}"), &event] {
+            assert!(shown.contains("it is the tool `postgres://"), "{shown}");
+            assert!(!shown.contains(secret), "{shown}");
+        }
+        record
+    };
+    let name = format!("postgres://admin:{PASSWORD}@db.internal/prod");
+    let record = check(&name, PASSWORD);
+    assert!(record.has_sensitive_data && !record.detection_types.is_empty());
+    assert_eq!(record.tool_name, "sub");
+    // A long name is cut where it may be in the middle of the password.
+    let long = "a".repeat(60);
+    check(
+        &format!("postgres://{long}:{PASSWORD}@db/prod"),
+        "tR0ub4do…",
+    );
 }
 
 #[test]

@@ -115,17 +115,16 @@ pub(super) fn problem(gateway: &Gateway, upstream: &UpstreamId) -> Option<Troubl
     let (servers, others): (Vec<_>, Vec<_>) =
         withheld.partition(|one| one.kind == OfferKind::Server);
     if let Some(server) = servers.first() {
-        let problem = format!("everything of it is withheld: {}", server.reason);
+        let reason = gateway.engine.masked_reason(&server.reason);
+        let problem = format!("everything of it is withheld: {reason}");
         let hint = format!("mcpproxy upstream unquarantine {upstream}");
         return Some(Trouble::new(upstream.as_str(), problem).with_hint(hint));
     }
     let first = others.first()?;
-    // Upstreams choose names, and one may be an address with a password.
+    // Upstreams choose names, and one may be an address with a password. A reason names other tools.
     let (count, name) = (others.len(), gateway.engine.masked(&first.name));
-    let problem = format!(
-        "{count} of what it offers is withheld, as `{name}`: {}",
-        first.reason
-    );
+    let reason = gateway.engine.masked_reason(&first.reason);
+    let problem = format!("{count} of what it offers is withheld, as `{name}`: {reason}");
     Some(Trouble::new(upstream.as_str(), problem).with_hint("mcpproxy tools list"))
 }
 
