@@ -144,10 +144,8 @@ impl Shared {
         }
         let later: Option<String> = read(shown.as_deref());
         let mark = self.mark(hash);
-        let is_shown = |told: Option<String>| {
-            told.is_some_and(|told| told.as_bytes().ct_eq(mark.as_bytes()).into())
-        };
-        let key = is_shown(kept.shown) || is_shown(later);
+        let mut told = [kept.shown, later].into_iter().flatten();
+        let key = told.any(|told| is_same(&told, &mark));
         // One that cannot be counted as used ends the sooner.
         drop(self.used(hash).await);
         Ok(Some(Viewer {
@@ -256,7 +254,7 @@ impl Shared {
             return None;
         }
         let mark = self.mark(hash);
-        let shown = kept.shown.is_some_and(|shown| shown == mark);
+        let shown = kept.shown.is_some_and(|told| is_same(&told, &mark));
         let key = shown.then(|| self.key.clone());
         Some(Followed { key })
     }
@@ -311,6 +309,11 @@ impl Shared {
         let taken = self.store.remove(name).await.unwrap_or(false);
         taken.then(|| read(Some(&value)))?
     }
+}
+
+/// Compares marks, in a time that does not depend on where they differ.
+fn is_same(told: &str, mark: &str) -> bool {
+    told.as_bytes().ct_eq(mark.as_bytes()).into()
 }
 
 /// Reads what is kept; what is not understood was written by a later version.
