@@ -26,7 +26,7 @@ pub mod suite;
 pub use authority::{Authority, AuthorityOrders};
 pub use clock::FixedClock;
 pub use http::{Broken, HttpUpstream, Received};
-pub use live::MemoryLive;
+pub use live::{MemoryLive, Slow};
 pub use postgres::Postgres;
 pub use redis::RedisServer;
 pub use sample::{EraSupport, Options, Sample};

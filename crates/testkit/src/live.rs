@@ -9,7 +9,7 @@ use mcpproxy_core::{
     Charge, Charged, Exchange, Exchanged, Id128, Later, Limit, LiveFault, LiveStore, LogAsk,
     LogSaid, Place, Seat,
 };
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 
 use crate::lock;
 
@@ -23,6 +23,19 @@ type Log = VecDeque<(Place, Vec<u8>)>;
 struct Shared {
     kept: Mutex<Kept>,
     notices: broadcast::Sender<Vec<u8>>,
+    slow: watch::Sender<Slow>,
+}
+
+/// What a store has not done yet and does not say anything of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Slow {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Keeping a value.
+    Puts,
+    /// Taking a value away.
+    Removals,
 }
 
 #[derive(Debug, Default)]
@@ -36,6 +49,8 @@ struct Kept {
     places: u64,
     epoch: u128,
     lost: bool,
+    /// Whether it does what it is told and says that it did not.
+    mute: bool,
 }
 
 /// One holder of the store.
@@ -50,7 +65,11 @@ impl Default for MemoryLive {
         let (notices, heard) = broadcast::channel(NOTICES);
         let kept = Mutex::default();
         Self {
-            shared: Arc::new(Shared { kept, notices }),
+            shared: Arc::new(Shared {
+                kept,
+                notices,
+                slow: watch::Sender::default(),
+            }),
             heard: tokio::sync::Mutex::new(heard),
         }
     }
@@ -72,6 +91,23 @@ impl MemoryLive {
         lock(&self.shared.kept).lost = lost;
     }
 
+    /// Has the store do what it is told and not say so, as one that answers too late, or ends that.
+    pub fn mute(&self, mute: bool) {
+        lock(&self.shared.kept).mute = mute;
+    }
+
+    /// Has some of what the store is told wait until something else is slow.
+    pub fn slow(&self, slow: Slow) {
+        self.shared.slow.send_replace(slow);
+    }
+
+    /// Waits while something is slow.
+    async fn pass(&self, what: Slow) {
+        let mut slow = self.shared.slow.subscribe();
+        // The sender lives as long as this.
+        drop(slow.wait_for(|slow| *slow != what).await);
+    }
+
     /// Forgets everything.
     pub fn forget(&self) {
         let mut kept = lock(&self.shared.kept);
@@ -80,6 +116,7 @@ impl MemoryLive {
             places,
             epoch,
             lost: kept.lost,
+            mute: kept.mute,
             ..Kept::default()
         };
     }
@@ -98,7 +135,11 @@ impl MemoryLive {
         if kept.lost {
             return Err(LiveFault("it was lost to order".to_owned()));
         }
-        Ok(act(&mut kept))
+        let done = act(&mut kept);
+        if kept.mute {
+            return Err(LiveFault("it said nothing to order".to_owned()));
+        }
+        Ok(done)
     }
 }
 
@@ -185,7 +226,10 @@ impl LiveStore for MemoryLive {
         value: Vec<u8>,
         _: Duration,
     ) -> Later<'a, Result<(), LiveFault>> {
-        now(self.there(|kept| drop(kept.values.insert(name.to_owned(), value))))
+        Box::pin(async move {
+            self.pass(Slow::Puts).await;
+            self.there(|kept| drop(kept.values.insert(name.to_owned(), value)))
+        })
     }
 
     fn get<'a>(&'a self, name: &'a str) -> Later<'a, Result<Option<Vec<u8>>, LiveFault>> {
@@ -193,7 +237,10 @@ impl LiveStore for MemoryLive {
     }
 
     fn remove<'a>(&'a self, name: &'a str) -> Later<'a, Result<bool, LiveFault>> {
-        now(self.there(|kept| kept.values.remove(name).is_some()))
+        Box::pin(async move {
+            self.pass(Slow::Removals).await;
+            self.there(|kept| kept.values.remove(name).is_some())
+        })
     }
 
     fn claim<'a>(&'a self, name: &'a str, _: Duration) -> Later<'a, Result<bool, LiveFault>> {

@@ -131,7 +131,11 @@ impl Sessions {
         let Some(began) = self.table.began(&viewer.hash) else {
             return;
         };
-        if shared.begin(viewer, began).await.is_ok() {
+        let told = shared.begin(viewer, began).await.is_ok();
+        if self.table.began(&viewer.hash).is_none() {
+            // It ended meanwhile, and this may have brought it back.
+            self.end_everywhere(shared, viewer.hash).await;
+        } else if told {
             self.table.told(&viewer.hash);
         }
     }
@@ -148,7 +152,9 @@ impl Sessions {
         }
         match shared.find(&hash).await {
             Ok(Some(viewer)) => {
-                // It counts as used here as well, for the time when the store is away.
+                // It counts as used here as well, for the time when the store is away; and the store has
+                // it, although it may not have said so when it was told.
+                self.table.told(&hash);
                 self.table.find(&hash);
                 Some(viewer)
             }
@@ -160,7 +166,7 @@ impl Sessions {
             Ok(None) => {
                 let viewer = self.table.find(&hash)?;
                 self.share(shared, &viewer).await;
-                Some(viewer)
+                self.table.find(&hash)
             }
             Err(_) => self.table.find(&hash),
         }

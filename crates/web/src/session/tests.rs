@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcpproxy_core::Later;
-use mcpproxy_testkit::{FixedClock, MemoryLive};
+use mcpproxy_testkit::{FixedClock, MemoryLive, Slow};
 use tokio::sync::broadcast;
 
 use super::table::{LINKS, SESSIONS};
@@ -285,6 +285,40 @@ async fn a_logout_while_the_store_is_away_holds_here_at_once_and_elsewhere_later
     pair.store.lose(false);
     assert!(!knows(&pair.one, &id).await, "the store has it still");
     tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(!knows(&pair.other, &id).await);
+}
+
+/// Regression for #8: a login that the store kept and did not confirm could be written back later.
+#[tokio::test]
+async fn a_login_that_the_store_did_not_confirm_ends_as_any_other() {
+    let pair = Pair::new();
+    pair.store.mute(true);
+    let id = pair.login().await;
+    pair.store.mute(false);
+    assert!(knows(&pair.one, &id).await);
+    // It was ended elsewhere, and word of that was lost.
+    pair.store.forget();
+    assert!(!knows(&pair.one, &id).await);
+    assert!(!knows(&pair.other, &id).await);
+}
+
+/// Regression for #8: a page that tells others of a login while it ends brought it back.
+#[tokio::test]
+async fn a_login_that_ends_while_others_are_told_of_it_stays_ended() {
+    let pair = Pair::new();
+    pair.store.lose(true);
+    let id = pair.login().await;
+    let viewer = pair.one.find(id.expose()).await.unwrap();
+    pair.store.lose(false);
+    pair.store.slow(Slow::Puts);
+    let ended = async {
+        tokio::task::yield_now().await;
+        pair.one.end(&viewer).await;
+        pair.store.slow(Slow::Nothing);
+    };
+    let (found, ()) = tokio::join!(pair.one.find(id.expose()), ended);
+    assert!(found.is_none());
+    assert!(!knows(&pair.one, &id).await);
     assert!(!knows(&pair.other, &id).await);
 }
 
