@@ -5,9 +5,10 @@
 //! beside it. So a page that is being answered while its session ends brings nothing back.
 //! INVARIANT: a session counts only while its first entry is there, and ending it removes that one.
 //!
-//! The API key is not kept. That it was shown is, as a digest of the key and the session: a gateway
-//! with another key does not take it for its own, and who can write there without knowing the key
-//! cannot claim to have shown it.
+//! The API key is not kept. Of which key a session or a link is, and that the key was shown, is, as
+//! digests of the key and the session: who can write there without knowing the key can claim neither.
+//! INVARIANT: a session or a link is good only at gateways with the key of the one where it began,
+//! whether or not that was shown: who changes the key ends all.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -29,6 +30,9 @@ use crate::error::Error;
 
 /// The limit that wrong keys are charged to.
 const WRONG: &str = "login/wrong";
+/// What marks are of: which key a gateway has, and that it was shown.
+const OF: &str = "mcpproxy login of\0";
+const SHOWN: &str = "mcpproxy login shown\0";
 /// How soon the store is told again what it could not be told.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -59,6 +63,8 @@ struct Kept {
     token: String,
     /// When it began, in milliseconds since 1970.
     began: u64,
+    /// Shows which key the gateway has where it began.
+    of: String,
     /// Shows that the key was shown when it began.
     shown: Option<String>,
 }
@@ -68,6 +74,7 @@ struct Kept {
 struct KeptLink {
     /// Until when it is good, in milliseconds since 1970.
     until: u64,
+    of: String,
     shown: Option<String>,
 }
 
@@ -116,7 +123,8 @@ impl Shared {
         let kept = Kept {
             token: viewer.token().to_owned(),
             began: began.0,
-            shown: viewer.key().map(|_| self.mark(&viewer.hash)),
+            of: self.mark(OF, &viewer.hash),
+            shown: viewer.key().map(|_| self.mark(SHOWN, &viewer.hash)),
         };
         let left = left(began, LONGEST, self.clock.wall());
         self.used(&viewer.hash).await?;
@@ -139,11 +147,12 @@ impl Shared {
         let (Some(kept), Some(used)) = (kept, used) else {
             return Ok(None);
         };
-        if is_over(Wall(kept.began), Wall(used), now) {
+        let own = is_same(&kept.of, &self.mark(OF, hash));
+        if !own || is_over(Wall(kept.began), Wall(used), now) {
             return Ok(None);
         }
         let later: Option<String> = read(shown.as_deref());
-        let mark = self.mark(hash);
+        let mark = self.mark(SHOWN, hash);
         let mut told = [kept.shown, later].into_iter().flatten();
         let key = told.any(|told| is_same(&told, &mark));
         // One that cannot be counted as used ends the sooner.
@@ -161,7 +170,8 @@ impl Shared {
 
     /// Notes that the key was shown.
     pub(super) async fn unlock(&self, hash: &Hash) -> Result<(), LiveFault> {
-        self.put(&shown_name(hash), &self.mark(hash), LONGEST).await
+        let mark = self.mark(SHOWN, hash);
+        self.put(&shown_name(hash), &mark, LONGEST).await
     }
 
     /// Ends a session at every gateway.
@@ -241,7 +251,8 @@ impl Shared {
     pub(super) async fn link(&self, hash: &Hash, shown: bool) -> Result<(), LiveFault> {
         let kept = KeptLink {
             until: self.clock.wall().after(LINK).0,
-            shown: shown.then(|| self.mark(hash)),
+            of: self.mark(OF, hash),
+            shown: shown.then(|| self.mark(SHOWN, hash)),
         };
         self.put(&link_name(hash), &kept, LINK).await
     }
@@ -249,11 +260,16 @@ impl Shared {
     /// Uses a link up, where there is such a link. A store that does not say whether it was still
     /// there has perhaps used it up: it is not good then.
     pub(super) async fn follow(&self, hash: &Hash) -> Option<Followed> {
-        let kept = self.take::<KeptLink>(&link_name(hash)).await?;
+        let name = link_name(hash);
+        let kept: KeptLink = read(self.store.get(&name).await.ok()?.as_deref())?;
+        // One of another key is left for its own gateways.
+        if !is_same(&kept.of, &self.mark(OF, hash)) || !self.is_taken(&name).await {
+            return None;
+        }
         if self.clock.wall().0 >= kept.until {
             return None;
         }
-        let mark = self.mark(hash);
+        let mark = self.mark(SHOWN, hash);
         let shown = kept.shown.is_some_and(|told| is_same(&told, &mark));
         let key = shown.then(|| self.key.clone());
         Some(Followed { key })
@@ -286,9 +302,9 @@ impl Shared {
         }
     }
 
-    /// Shows that the key of this gateway was shown in a session, to whoever has the same key.
-    fn mark(&self, hash: &Hash) -> String {
-        let mark = Sha256::new_with_prefix("mcpproxy login shown\0");
+    /// Shows something of a session that needs the key of this gateway, to whoever has the same key.
+    fn mark(&self, what: &str, hash: &Hash) -> String {
+        let mark = Sha256::new_with_prefix(what);
         let mark = mark.chain_update(hash).chain_update(self.key.expose());
         URL_SAFE_NO_PAD.encode(mark.finalize())
     }
@@ -306,8 +322,12 @@ impl Shared {
     /// Takes a value; nothing where there is none, or where somebody else took it.
     async fn take<T: for<'a> Deserialize<'a>>(&self, name: &str) -> Option<T> {
         let value = self.store.get(name).await.ok()??;
-        let taken = self.store.remove(name).await.unwrap_or(false);
-        taken.then(|| read(Some(&value)))?
+        self.is_taken(name).await.then(|| read(Some(&value)))?
+    }
+
+    /// Takes a value away, and tells whether it was there until then.
+    async fn is_taken(&self, name: &str) -> bool {
+        self.store.remove(name).await.unwrap_or(false)
     }
 }
 
