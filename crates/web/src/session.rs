@@ -88,8 +88,8 @@ struct Followed {
 
 /// The sessions.
 pub(crate) struct Sessions {
-    table: Table,
-    shared: Option<Shared>,
+    table: Arc<Table>,
+    shared: Option<Arc<Shared>>,
 }
 
 impl fmt::Debug for Sessions {
@@ -102,8 +102,8 @@ impl Sessions {
     /// Begins with nobody logged in, or with those who are at other gateways.
     pub(crate) fn new(clock: Arc<dyn Clock>, others: Option<Others>) -> Self {
         Self {
-            table: Table::new(Arc::clone(&clock)),
-            shared: others.map(|others| Shared::new(others, clock)),
+            table: Arc::new(Table::new(Arc::clone(&clock))),
+            shared: others.map(|others| Arc::new(Shared::new(others, clock))),
         }
     }
 
@@ -127,7 +127,7 @@ impl Sessions {
 
     /// Lets other gateways know of a session that began here; one that cannot be told is told when it
     /// is used again.
-    async fn share(&self, shared: &Shared, viewer: &Viewer) {
+    async fn share(&self, shared: &Arc<Shared>, viewer: &Viewer) {
         let Some(began) = self.table.began(&viewer.hash) else {
             return;
         };
@@ -201,12 +201,18 @@ impl Sessions {
     }
 
     /// Ends a session where others would find it. While the store is away, it is over here at once
-    /// and elsewhere when the store is back.
-    async fn end_everywhere(&self, shared: &Shared, hash: Hash) {
-        if shared.end(&hash).await.is_err() {
-            self.table.note_ended(hash);
-            shared.end_later(hash);
-        }
+    /// and elsewhere when the store is back. It is done to the end, also where who asked for it has
+    /// closed the connection and nobody waits for an answer.
+    async fn end_everywhere(&self, shared: &Arc<Shared>, hash: Hash) {
+        let (table, shared) = (Arc::clone(&self.table), Arc::clone(shared));
+        let ending = tokio::spawn(async move {
+            if shared.end(&hash).await.is_err() {
+                table.note_ended(hash);
+                shared.end_later(hash);
+            }
+        });
+        // One that panicked has said so.
+        drop(ending.await);
     }
 
     /// Leaves word for the next page.

@@ -329,6 +329,22 @@ async fn a_login_that_ends_while_others_are_told_of_it_stays_ended() {
     assert!(!knows(&pair.other, &id).await);
 }
 
+/// Regression for #8: a logout was given up with the connection that asked for it.
+#[tokio::test(start_paused = true)]
+async fn a_logout_holds_although_nobody_waits_for_the_answer() {
+    let pair = Pair::new();
+    let id = pair.login().await;
+    let viewer = pair.one.find(id.expose()).await.unwrap();
+    pair.store.slow(Slow::Removals);
+    let ended = tokio::time::timeout(Duration::from_secs(1), pair.one.end(&viewer));
+    assert!(ended.await.is_err(), "the store was not slow");
+    assert!(knows(&pair.other, &id).await);
+    pair.store.slow(Slow::Nothing);
+    // Others are told when it is done.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!knows(&pair.other, &id).await);
+}
+
 #[tokio::test]
 async fn wrong_keys_are_counted_together_and_by_each_while_the_store_is_away() {
     let pair = Pair::new();
