@@ -13,9 +13,9 @@ use crate::notices::Notice;
 /// missed some.
 const WAITING: usize = 256;
 
-/// The logins that ended at other gateways.
+/// The logins that ended at other gateways; nothing where some may have been missed.
 #[derive(Debug)]
-pub(crate) struct Logouts(broadcast::Sender<String>);
+pub(crate) struct Logouts(broadcast::Sender<Option<String>>);
 
 impl Default for Logouts {
     fn default() -> Self {
@@ -29,8 +29,9 @@ impl Gateway {
         self.live.as_ref()
     }
 
-    /// Returns the logins that end at other gateways from now on, by the digests of their ids.
-    pub fn logouts(&self) -> broadcast::Receiver<String> {
+    /// Returns the logins that end at other gateways from now on, by the digests of their ids; nothing
+    /// where some may have been missed.
+    pub fn logouts(&self) -> broadcast::Receiver<Option<String>> {
         self.logouts.0.subscribe()
     }
 
@@ -41,6 +42,11 @@ impl Gateway {
 
     pub(crate) fn logged_out_elsewhere(&self, login: String) {
         // Where there are no pages nobody listens.
-        drop(self.logouts.0.send(login));
+        drop(self.logouts.0.send(Some(login)));
+    }
+
+    /// Says that logins may have ended at other gateways while those were not heard.
+    pub(crate) fn logouts_missed(&self) {
+        drop(self.logouts.0.send(None));
     }
 }

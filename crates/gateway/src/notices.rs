@@ -175,6 +175,7 @@ impl Gateway {
                     Some(Err(_)) => tracing::debug!("another gateway told what is not known here"),
                     None => {
                         self.unheard();
+                        self.logouts_missed();
                         self.catch_up(&*live).await;
                     }
                 },

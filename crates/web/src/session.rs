@@ -115,6 +115,10 @@ impl Sessions {
             token: token.expose().into(),
             hash: digest(id.expose()),
         };
+        if let Some(shared) = &self.shared {
+            // What was missed until now is no doubt about this one.
+            self.hear(shared);
+        }
         let evicted = self.table.begin(&viewer);
         if let Some(shared) = &self.shared {
             if let Some(evicted) = evicted {
@@ -176,7 +180,7 @@ impl Sessions {
     fn hear(&self, shared: &Shared) {
         let heard = shared.ended_elsewhere();
         if heard.missed {
-            self.table.end_told();
+            self.table.doubt_told();
         }
         for hash in heard.ended {
             self.table.end(&hash);

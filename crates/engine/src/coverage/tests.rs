@@ -90,7 +90,7 @@ fn what_is_old_does_not_begin_anew_with_a_gateway_that_begins() {
     // What counts still counts no longer than where it was heard.
     there.fold(
         "here",
-        &[news(ACTIVE - Duration::from_secs(1))],
+        &[news(ACTIVE.saturating_sub(Duration::from_secs(1)))],
         started.wall,
     );
     assert_eq!(there.sight(started).coverage, Coverage::Full);

@@ -47,8 +47,8 @@ pub struct Others {
     pub key: Secret,
     /// Tells other gateways that a login ended.
     pub tell: Tell,
-    /// The logins that ended at other gateways.
-    pub ended: Receiver<String>,
+    /// The logins that ended at other gateways; nothing where some may have been missed.
+    pub ended: Receiver<Option<String>>,
 }
 
 impl std::fmt::Debug for Others {
@@ -103,7 +103,7 @@ pub(super) struct Shared {
     store: Arc<dyn LiveStore>,
     key: Secret,
     tell: Tell,
-    ended: Mutex<Receiver<String>>,
+    ended: Mutex<Receiver<Option<String>>>,
     clock: Arc<dyn Clock>,
 }
 
@@ -205,8 +205,8 @@ impl Shared {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match ended.try_recv() {
-                Ok(hash) => heard.ended.extend(hash_of(&hash)),
-                Err(TryRecvError::Lagged(_)) => heard.missed = true,
+                Ok(Some(hash)) => heard.ended.extend(hash_of(&hash)),
+                Ok(None) | Err(TryRecvError::Lagged(_)) => heard.missed = true,
                 Err(TryRecvError::Empty | TryRecvError::Closed) => return heard,
             }
         }

@@ -22,8 +22,18 @@ struct Session {
     notice: Option<Notice>,
     /// When it began, for other gateways.
     at: Wall,
-    /// Whether the store that gateways share was told of it.
-    told: bool,
+    told: Told,
+}
+
+/// Whether the store that gateways share was told of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    /// It does not know of it.
+    Not,
+    /// It has it.
+    Known,
+    /// It had it, and word that it ended elsewhere may have been missed: the store has to be asked.
+    Doubted,
 }
 
 impl Session {
@@ -72,17 +82,18 @@ impl Table {
             used: now,
             notice: None,
             at,
-            told: false,
+            told: Told::Not,
         };
         known.sessions.insert(viewer.hash, session);
         oldest
     }
 
-    /// Finds a session and counts it as used.
+    /// Finds a session of which nobody doubts that it goes on, and counts it as used.
     pub(super) fn find(&self, hash: &Hash) -> Option<Viewer> {
         let now = self.clock.tick();
         let mut known = self.swept();
-        let session = known.sessions.get_mut(hash)?;
+        let session = known.sessions.get_mut(hash);
+        let session = session.filter(|session| session.told != Told::Doubted)?;
         session.used = now;
         Some(session.viewer.clone())
     }
@@ -95,14 +106,15 @@ impl Table {
     /// Notes that the store knows of a session.
     pub(super) fn told(&self, hash: &Hash) {
         if let Some(session) = self.swept().sessions.get_mut(hash) {
-            session.told = true;
+            session.told = Told::Known;
         }
     }
 
     /// Tells whether the store knew of a session.
     pub(super) fn is_told(&self, hash: &Hash) -> bool {
         let known = self.swept();
-        known.sessions.get(hash).is_some_and(|session| session.told)
+        let session = known.sessions.get(hash);
+        session.is_some_and(|session| session.told != Told::Not)
     }
 
     /// Gives a session the key; tells whether it is known here.
@@ -119,9 +131,12 @@ impl Table {
         self.swept().sessions.remove(hash);
     }
 
-    /// Forgets every session that the store knew of: some may have ended.
-    pub(super) fn end_told(&self) {
-        self.swept().sessions.retain(|_, session| !session.told);
+    /// Doubts every session that the store knew of: some may have ended. The store says which.
+    pub(super) fn doubt_told(&self) {
+        let mut known = self.swept();
+        let told = known.sessions.values_mut();
+        let told = told.filter(|session| session.told == Told::Known);
+        told.for_each(|session| session.told = Told::Doubted);
     }
 
     /// Notes that a session ended which the store may still have.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpproxy_core::Later;
+use mcpproxy_core::{Later, LiveStore as _};
 use mcpproxy_testkit::{FixedClock, MemoryLive, Slow};
 use tokio::sync::broadcast;
 
@@ -24,7 +24,12 @@ struct Pair {
     store: MemoryLive,
     one: Sessions,
     other: Sessions,
+    /// Tells the first gateway what ended at others.
+    to_one: broadcast::Sender<Option<String>>,
 }
+
+/// Where word of logins that ended goes.
+type Ended = broadcast::Sender<Option<String>>;
 
 impl Pair {
     fn new() -> Self {
@@ -35,11 +40,11 @@ impl Pair {
         let clock = Arc::new(FixedClock::default());
         let store = MemoryLive::default();
         let [to_one, to_other] = [0, 1].map(|_| broadcast::Sender::new(4));
-        let made = |key: &str, own: &broadcast::Sender<String>, to: &broadcast::Sender<String>| {
+        let made = |key: &str, own: &Ended, to: &Ended| {
             let to = to.clone();
             let tell = move |login: String| -> Later<'static, ()> {
                 let to = to.clone();
-                Box::pin(async move { drop(to.send(login)) })
+                Box::pin(async move { drop(to.send(Some(login))) })
             };
             let others = Others {
                 store: Arc::new(store.clone()),
@@ -54,6 +59,7 @@ impl Pair {
             other: made(other, &to_other, &to_one),
             clock,
             store,
+            to_one,
         }
     }
 
@@ -417,4 +423,39 @@ async fn a_gateway_that_missed_what_ended_asks_the_store_about_all() {
     }
     pair.store.lose(false);
     assert!(knows(&pair.one, &ids[8]).await);
+    // What the store has said since is good again while it is away.
+    pair.store.lose(true);
+    assert!(knows(&pair.one, &ids[8]).await);
+}
+
+/// Regression for #8: a logout at another gateway was not heard while the way to the store was broken.
+#[tokio::test]
+async fn who_heard_nobody_for_a_while_asks_the_store_about_all() {
+    let pair = Pair::new();
+    let (ended, goes_on) = (pair.login().await, pair.login().await);
+    // The store takes away a session, and word of that is lost.
+    let viewer = pair.one.find(ended.expose()).await.unwrap();
+    let name = format!("login/{}", URL_SAFE_NO_PAD.encode(viewer.hash));
+    assert!(pair.store.remove(&name).await.unwrap());
+    pair.to_one.send(None).unwrap();
+    pair.store.lose(true);
+    for id in [&ended, &goes_on] {
+        assert!(!knows(&pair.one, id).await);
+    }
+    // One that the store was never told of began here, and nobody else can have ended it.
+    let own = pair.login().await;
+    pair.to_one.send(None).unwrap();
+    assert!(knows(&pair.one, &own).await);
+    pair.store.lose(false);
+    assert!(!knows(&pair.one, &ended).await);
+    assert!(knows(&pair.one, &goes_on).await);
+    pair.store.lose(true);
+    assert!(knows(&pair.one, &goes_on).await);
+    // Nor is there a doubt about one that began afterwards.
+    pair.store.lose(false);
+    pair.to_one.send(None).unwrap();
+    let late = pair.login().await;
+    pair.store.lose(true);
+    assert!(knows(&pair.one, &late).await);
+    assert!(!knows(&pair.one, &goes_on).await);
 }

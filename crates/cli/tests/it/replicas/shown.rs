@@ -179,6 +179,36 @@ async fn while_redis_is_away_a_login_is_good_where_it_was_made_and_then_everywhe
     .await;
 }
 
+/// Regression for #8: a gateway that was cut off when somebody logged out elsewhere let them in again
+/// as soon as nobody could be asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_logout_that_a_gateway_could_not_hear_of_holds_there_without_redis() {
+    let redis = RedisServer::start().expect("redis-server is needed");
+    let [one, other] = twins(&sharing(&redis, true)).await;
+    let (ended, goes_on) = (login(&one).await, login(&one).await);
+    let there = page(&other, &ended).await.unwrap();
+    // The first gateway stands still until the other is connected anew and has told it.
+    one.signal("STOP").await;
+    redis.stop().unwrap();
+    assert!(page(&other, &ended).await.is_none());
+    redis.go_on().unwrap();
+    recovered(&other).await;
+    let left = format!("token={}", token(&there));
+    form(&other, "/ui/logout", &ended, &left).await;
+    tells(&other, "a").await;
+    one.signal("CONT").await;
+    // What it hears now comes after word that it missed some.
+    covered(&one, 1).await;
+    redis.stop().unwrap();
+    for browser in [&ended, &goes_on] {
+        assert!(page(&one, browser).await.is_none(), "it may have ended");
+    }
+    redis.go_on().unwrap();
+    recovered(&one).await;
+    assert!(page(&one, &ended).await.is_none(), "it came back");
+    assert!(page(&one, &goes_on).await.is_some());
+}
+
 /// Has an agent's hook tell a gateway that a file is about to be read.
 async fn tells(gateway: &Gateway, session: &str) {
     let payload = json!({
