@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use mcpproxy_text::nearest;
+
 use crate::config::Config;
 use crate::node::Node;
 use crate::origin::Origin;
@@ -45,7 +47,7 @@ pub struct Notice {
 }
 
 /// What is to be known of a section or key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum About {
     /// It does nothing in this version.
     Inactive,
@@ -54,12 +56,14 @@ pub enum About {
     Masked,
     /// It names an upstream that is not in the configuration.
     Nobody,
+    /// It names no upstream, but nearly one.
+    Nearly(String),
 }
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = &self.path;
-        match self.about {
+        match &self.about {
             About::Inactive => write!(
                 f,
                 "`{path}` is accepted and checked but not active in this version"
@@ -72,6 +76,10 @@ impl fmt::Display for Notice {
             About::Nobody => write!(
                 f,
                 "`{path}` names no upstream of this configuration, and does nothing until there is one"
+            ),
+            About::Nearly(meant) => write!(
+                f,
+                "`{path}` names no upstream of this configuration; was `{meant}` meant?"
             ),
         }
     }
@@ -149,5 +157,40 @@ pub(crate) fn strangers(config: &Config, root: &Node, texts: &Texts) -> Vec<Noti
             origin: origin.map_or(Origin::Default, |place| place.origin(texts)),
         }
     };
-    strange.map(notice).collect()
+    strange
+        .map(notice)
+        .chain(slips(config, root, texts))
+        .collect()
+}
+
+/// Returns a notice for each class and each action that is told for what is nearly the name of an upstream.
+/// Other names may be those of upstreams that agents start by themselves.
+fn slips(config: &Config, root: &Node, texts: &Texts) -> Vec<Notice> {
+    let base = Path::of(["security"]);
+    let security = &config.security;
+    let classes = base.key("classification");
+    let servers = security.classification.server_overrides.keys();
+    let servers = servers.map(|name| (classes.key("server_overrides").key(name), name.as_str()));
+    let actions = base.key("flow_policy").key("tool_overrides");
+    let actions = security
+        .flow_policy
+        .tool_overrides
+        .keys()
+        .map(|name| (actions.key(name), name));
+    let tools = security.classification.tool_overrides.keys();
+    let tools = tools.map(|name| (classes.key("tool_overrides").key(name), name));
+    let tools = tools.chain(actions);
+    let tools = tools.filter_map(|(path, name)| Some((path, name.split_once(':')?.0)));
+    let told = servers.chain(tools);
+    let told = told.filter(|(_, name)| !config.upstreams.contains_key(*name));
+    let slip = |(path, name): (Path, &str)| {
+        let meant = nearest(name, config.upstreams.keys().map(String::as_str))?;
+        let origin = root.key_place(path.segments());
+        Some(Notice {
+            path: path.to_string(),
+            about: About::Nearly(meant.to_owned()),
+            origin: origin.map_or(Origin::Default, |place| place.origin(texts)),
+        })
+    };
+    told.filter_map(slip).collect()
 }

@@ -326,6 +326,27 @@ security:
 }
 
 #[test]
+fn a_slip_in_the_name_of_an_upstream_is_told_of() {
+    let text = r#"
+mcpServers: {slack: {command: npx}}
+security:
+  classification: {server_overrides: {slak: internal, theirs: external}, tool_overrides: {"slakc:post": external}}
+  flow_policy: {tool_overrides: {"slak:post": allow, WebSearch: allow, "slack:read": allow}}
+"#;
+    let notices = World::new().user(text).load().unwrap().notices;
+    let notices: Vec<_> = notices.iter().map(ToString::to_string).collect();
+    let of = |path: &str| {
+        format!("`security.{path}` names no upstream of this configuration; was `slack` meant?")
+    };
+    let expect = [
+        of("classification.server_overrides.slak"),
+        of("classification.tool_overrides.slakc:post"),
+        of("flow_policy.tool_overrides.slak:post"),
+    ];
+    assert_eq!(notices, expect);
+}
+
+#[test]
 fn what_could_never_work_stops_the_start_in_either_mode() {
     let check = |text: &str, expect: bool| {
         let loaded = World::new().user(text).load();
