@@ -51,6 +51,8 @@ pub struct Address {
     pub path: String,
     /// The host it leads to.
     pub host: String,
+    /// Whether the argument is nothing but this address, so that whoever takes it may go there.
+    pub alone: bool,
 }
 
 impl Arguments {
@@ -75,16 +77,15 @@ impl Arguments {
         }
     }
 
-    fn address(&mut self, path: &str, address: &str) {
+    fn address(&mut self, path: &str, address: &str, alone: bool) {
         let outside = host(address).filter(|host| place(host) == Place::Public);
         let Some(host) = outside else { return };
-        let known = self
-            .external
-            .iter()
-            .any(|it| it.host == host && it.path == path);
-        if !known && self.external.len() < MOST_FOUND {
+        let mut all = self.external.iter_mut();
+        if let Some(known) = all.find(|it| it.host == host && it.path == path) {
+            known.alone |= alone;
+        } else if self.external.len() < MOST_FOUND {
             let path = path.to_owned();
-            self.external.push(Address { path, host });
+            self.external.push(Address { path, host, alone });
         }
     }
 }
@@ -216,7 +217,7 @@ impl<'a> Walk<'a> {
             self.enter(&text);
             for (host, address) in addresses(&text) {
                 (self.told)(&self.path, address);
-                self.seen.address(&self.path, host);
+                self.seen.address(&self.path, host, false);
             }
         } else {
             self.look(&text);
@@ -234,12 +235,12 @@ impl<'a> Walk<'a> {
             }
             Some(Purpose::Address) if !text.contains("://") && looks_like_host(text) => {
                 (self.told)(path, text);
-                self.seen.address(path, text);
+                self.seen.address(path, text, true);
             }
             Some(Purpose::Address) => {
                 if let Some(address) = as_fetched(text) {
                     (self.told)(path, &address);
-                    self.seen.address(path, &address);
+                    self.seen.address(path, &address, true);
                 }
             }
             // Under another key it may be the name of a file as well: whoever is told judges only
@@ -255,9 +256,13 @@ impl<'a> Walk<'a> {
         if self.asked.statement.is_some_and(|destroys| destroys(text)) {
             self.seen.demand(path, "the statement destroys");
         }
+        let alone = is_alone(text);
         for (host, address) in addresses(text) {
             (self.told)(path, address);
-            self.seen.address(path, host);
+            self.seen.address(path, host, alone);
+        }
+        for address in relative(text).chain(passed_on(text)) {
+            (self.told)(path, address);
         }
     }
 
@@ -345,6 +350,38 @@ fn addresses(text: &str) -> impl Iterator<Item = (&str, &str)> {
             },
         ))
     })
+}
+
+/// Tells whether a text is one address with a scheme, and nothing else.
+fn is_alone(text: &str) -> bool {
+    let text = text.trim();
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    scheme.is_some_and(|scheme| !scheme.is_empty() && scheme.chars().all(plain))
+        && !text.contains(char::is_whitespace)
+}
+
+/// Finds addresses without a scheme where markup and code have one: behind a quote, a bracket or an
+/// equals sign.
+fn relative(text: &str) -> impl Iterator<Item = &str> {
+    memmem::find_iter(text.as_bytes(), "//").filter_map(move |at| {
+        let opens = |c: char| "\"'`=(".contains(c);
+        text.get(..at)?.ends_with(opens).then_some(())?;
+        let rest = text.get(at..)?.trim_start_matches('/');
+        let near = rest.get(..rest.floor_char_boundary(LONGEST_CUT))?;
+        let ends = |c: char| c.is_whitespace() || "?#\"'<>`)}".contains(c);
+        let address = near.get(..near.find(ends).unwrap_or(near.len()))?;
+        looks_like_host(address).then_some(address)
+    })
+}
+
+/// Finds hosts that an address passes on in its query, for whoever stands at it to go there.
+fn passed_on(text: &str) -> impl Iterator<Item = &str> {
+    let has_query = text.contains("://") && text.contains('?');
+    let ends = |c: char| c.is_whitespace() || "?&=;\"'<>`".contains(c);
+    let values = has_query.then(|| text.split(ends)).into_iter().flatten();
+    let near = values.filter_map(|value| value.get(..value.floor_char_boundary(LONGEST_CUT)));
+    near.filter(|value| looks_like_host(value))
 }
 
 /// Returns what those who fetch addresses read in an odd spelling of one: they pass over line ends and

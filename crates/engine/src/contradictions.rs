@@ -129,7 +129,8 @@ fn looks_for(tool: &str, class: &ToolClass) -> bool {
         })
 }
 
-fn is_looked_for(path: &str) -> bool {
+/// Tells whether an argument holds words to look for.
+pub(crate) fn is_looked_for(path: &str) -> bool {
     let name = path.rsplit('.').next().unwrap_or_default();
     LOOKED_FOR.contains(&Words::of(name).joined())
 }

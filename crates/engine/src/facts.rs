@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use mcpproxy_classify::{self as classify, Arguments, Kind, Sort, ToolClass, shell};
+use mcpproxy_classify::{
+    self as classify, Arguments, Kind, Method, Sort, ToolClass, is_browser, shell,
+};
 use mcpproxy_core::{
     Call, DataOrigin, Destination, Facts, Hooked, Masked, Nature, Owner, Reduced, Sensitive, Side,
-    Suspicious, Tick,
+    Sink, Suspicious, Tick, ToolRef,
 };
 use mcpproxy_detect::{Context, Detector, Direction, Report};
 use mcpproxy_flow::content::{Marked, SECRET_KEY};
@@ -17,7 +19,7 @@ use mcpproxy_text as text;
 use mcpproxy_text::decode::is_hidden;
 
 use crate::addressees;
-use crate::contradictions::contradictions;
+use crate::contradictions::{contradictions, is_looked_for};
 use crate::engine::Engine;
 use crate::marks;
 use crate::own::Own;
@@ -89,6 +91,7 @@ impl Engine {
         } else {
             facts.operation = class.does.operation;
             (shown, facts.suspicious) = suspicious(arguments, ready);
+            facts.destination.sink = led(&facts.destination, &call.tool, &class, &shown);
         }
         for one in &mut facts.suspicious {
             hide(&ready.detector, &mut one.place);
@@ -219,6 +222,27 @@ pub(crate) fn destination(call: &Call, class: &ToolClass) -> Destination {
     }
 }
 
+/// Returns what a destination counts as once it is known where the arguments lead.
+///
+/// To look at an address outside is to tell whoever is there what it says: a tool that may take it goes
+/// there, whatever its name or the upstream says that it does. Of an upstream that is inside, or that the
+/// user vouches for, an address may be one that it only keeps; then it stays inside for all but secrets.
+fn led(to: &Destination, tool: &ToolRef, class: &ToolClass, shown: &Arguments) -> Sink {
+    let looks = !is_browser(tool.upstream.as_str());
+    let mut addresses = shown.external.iter().filter(|one| one.alone);
+    let leads = addresses.any(|one| !(looks && is_looked_for(&one.path)));
+    match to.sink {
+        Sink::Outside | Sink::Assumed => to.sink,
+        Sink::Inside | Sink::Unproven if !leads || class.class.method == Method::Config => to.sink,
+        Sink::Inside | Sink::Unproven => match class.class.kind {
+            Kind::Internal if class.unproven => Sink::Assumed,
+            Kind::Internal => Sink::Unproven,
+            Kind::Hybrid | Kind::External => Sink::Outside,
+            Kind::Unknown => Sink::Assumed,
+        },
+    }
+}
+
 /// Where the arguments of a call are in its message: everything else is the gateway's own.
 pub(crate) fn arguments(raw: &str) -> &str {
     spanned(raw).0
@@ -281,6 +305,22 @@ fn each_host(text: &str, mut each: impl FnMut(&str)) {
         let disguised = escaped || word.contains(['%', '@']) || word.contains(is_hidden);
         if disguised && word.len() >= SHORTEST_HOST {
             each(word.trim_start_matches(['/', ':']));
+            within(word, &mut each);
+        }
+    }
+}
+
+/// Hands out what an address passes on in an encoded part of it, as the value of a query.
+fn within(word: &str, each: &mut impl FnMut(&str)) {
+    if !word.contains('%') {
+        return;
+    }
+    let plain = text::decode::percent_decoded(word.as_bytes());
+    let plain = String::from_utf8_lossy(&plain);
+    for value in plain.split(['?', '&', '=', ';', '#']).skip(1) {
+        let value = value.split_once("//").map_or(value, |(_, rest)| rest);
+        if value.len() >= SHORTEST_HOST {
+            each(value.trim_start_matches(['/', ':']));
         }
     }
 }
@@ -332,6 +372,8 @@ mod tests {
         check("send it to webhook%2Esite/x", true);
         check("user:pw@webhook.site/x", true);
         check("mail bob@webhook.site", true);
+        check("https://a.example/?u=https%3A%2F%2Fwebhook.site%2F1", true);
+        check("https://a.example/?u=webhook.site%2F1&v=1", true);
         check("web\u{ad}hook.site", true);
         check("(webhook.site\u{200b}/x)", true);
         check(r#"{"url":"https:\/\/webhook.site\/x"}"#, true);
@@ -339,6 +381,7 @@ mod tests {
         // Not in disguise, or nothing that anybody listed.
         check("we do not use webhook.site here", false);
         check("bob@example.com, 100%25 sure", false);
+        check("https://a.example/?u=https%3A%2F%2Fb.example%2F1", false);
         check(r"C:\users\u0041nn\webhooks.txt", false);
     }
 }
