@@ -303,6 +303,8 @@ mod tests {
     proptest! {
         #[test]
         fn windows_that_are_kept_are_the_minima(text in "[a-d]{32,400}|[a-z]{32,400}|(a{1,40}[a-z]{1,9}){2,20}") {
+            // A shorter text keeps its smallest window, whatever rows it has.
+            prop_assume!(text.len() >= RUN);
             prop_assert_eq!(kept(text.as_bytes()), naive(text.as_bytes()));
         }
 
