@@ -34,8 +34,9 @@ pub fn normalized(text: &str) -> String {
 pub(crate) struct Digest {
     pub(crate) hash: Id128,
     pub(crate) how: Likeness,
-    /// The leaf it was taken of.
+    /// The leaf it was taken of, and the number of its part: JSON in a string has several.
     pub(crate) leaf: u32,
+    pub(crate) part: usize,
     /// Characters that are shared if it is found.
     pub(crate) length: u32,
 }
@@ -47,9 +48,9 @@ pub(crate) struct Digest {
 pub(crate) fn digests(whole: &str, parts: &[Part<'_>], least: usize, bytes: usize) -> Vec<Digest> {
     let mut found = Vec::new();
     // Texts wait until there are some that can be hashed beside each other.
-    let mut waiting: Vec<(Cow<'_, str>, Likeness, u32)> = Vec::with_capacity(LANES);
-    let mut add = |text, how, leaf| {
-        waiting.push((text, how, leaf));
+    let mut waiting: Waiting<'_> = Vec::with_capacity(LANES);
+    let mut add = |text, how, place| {
+        waiting.push((text, how, place));
         if waiting.len() >= LANES {
             hash(&mut waiting, &mut found);
         }
@@ -63,20 +64,22 @@ pub(crate) fn digests(whole: &str, parts: &[Part<'_>], least: usize, bytes: usiz
     let single = matches!(parts, [part] if part.text == whole);
     if long(whole) && !single {
         let start = whole.get(..cut(whole)).unwrap_or(whole);
-        add(Cow::Borrowed(start), Likeness::Exact, WHOLE);
+        add(Cow::Borrowed(start), Likeness::Exact, (WHOLE, usize::MAX));
     }
     let how = if single {
         Likeness::Exact
     } else {
         Likeness::Field
     };
-    for part in parts.iter().filter(|part| long(&part.text)) {
+    let fields = parts.iter().enumerate();
+    for (number, part) in fields.filter(|(_, part)| long(&part.text)) {
+        let place = (part.leaf, number);
         let text = part.text.get(..cut(&part.text)).unwrap_or(&part.text);
-        add(Cow::Borrowed(text), how, part.leaf);
+        add(Cow::Borrowed(text), how, place);
         if !is_normalized(text) {
             let plain = normalized(text);
             if long(&plain) {
-                add(Cow::Owned(plain), Likeness::Normalized, part.leaf);
+                add(Cow::Owned(plain), Likeness::Normalized, place);
             }
         }
     }
@@ -84,16 +87,20 @@ pub(crate) fn digests(whole: &str, parts: &[Part<'_>], least: usize, bytes: usiz
     found
 }
 
+/// Texts that are about to be hashed, each with its leaf and the number of its part.
+type Waiting<'a> = Vec<(Cow<'a, str>, Likeness, (u32, usize))>;
+
 /// Hashes the texts that wait, in their order.
-fn hash(waiting: &mut Vec<(Cow<'_, str>, Likeness, u32)>, found: &mut Vec<Digest>) {
+fn hash(waiting: &mut Waiting<'_>, found: &mut Vec<Digest>) {
     let hashes = halves(waiting.iter().map(|(text, ..)| &**text));
     let digests = waiting
         .iter()
         .zip(hashes)
-        .map(|((text, how, leaf), hash)| Digest {
+        .map(|((text, how, (leaf, part)), hash)| Digest {
             hash: Id128::from_bytes(hash),
             how: *how,
             leaf: *leaf,
+            part: *part,
             length: u32::try_from(characters(text)).unwrap_or(u32::MAX),
         });
     found.extend(digests);

@@ -50,13 +50,14 @@ pub(crate) fn weigh(
             .digests
             .iter()
             .find(|one| one.origin.call == hit.origin.call);
-        matches.push(text(hit, digest));
+        let is_rare = is_rare(&hits.digests, &hit.origin);
+        matches.push(text(hit, digest, is_rare));
     }
     for hit in &hits.digests {
         let known =
             |(one, _): &(Match, u32)| one.origin.call == hit.origin.call && one.label.is_none();
         if !matches.iter().any(known) {
-            matches.push(digest(hit));
+            matches.push(digest(hit, is_rare(&hits.digests, &hit.origin)));
         }
     }
     let notable = is_notable(&hits.tokens, &matches);
@@ -138,9 +139,21 @@ fn secret(hit: SecretHit) -> Option<(Match, u32)> {
     hit.enough.then_some((found, hit.leaf))
 }
 
-fn text(hit: TextHit, digest: Option<&DigestHit>) -> (Match, u32) {
+/// Tells whether a whole field that is worth a question is from this origin.
+fn is_rare(digests: &[DigestHit], origin: &DataOrigin) -> bool {
+    let mut own = digests.iter().filter(|one| one.origin.call == origin.call);
+    own.any(|one| one.is_rare)
+}
+
+/// Weighs shared text, and the whole field that it lies in, if there is one and that is known.
+fn text(hit: TextHit, digest: Option<&DigestHit>, is_whole: bool) -> (Match, u32) {
     let covered = hit.covered;
     let shared = digest.map_or(covered, |digest| digest.length.max(covered));
+    let weight = if is_whole {
+        Weight::Notable
+    } else {
+        weight(&hit.origin, shared, hit.is_rare)
+    };
     let found = Match {
         how: digest.map_or(hit.how, |digest| digest.how),
         via: if digest.is_some() {
@@ -148,7 +161,7 @@ fn text(hit: TextHit, digest: Option<&DigestHit>) -> (Match, u32) {
         } else {
             hit.via
         },
-        weight: weight(&hit.origin, shared, hit.is_rare),
+        weight,
         origin: hit.origin,
         place: Box::default(),
         shared,
@@ -158,15 +171,20 @@ fn text(hit: TextHit, digest: Option<&DigestHit>) -> (Match, u32) {
     (found, digest.map_or(hit.leaf, |digest| digest.leaf))
 }
 
-fn digest(hit: &DigestHit) -> (Match, u32) {
+/// Weighs a field or content that is known as a whole.
+fn digest(hit: &DigestHit, is_whole: bool) -> (Match, u32) {
     let found = Match {
         how: hit.how,
         via: Vec::new(),
         origin: hit.origin.clone(),
         place: Box::default(),
         shared: hit.length,
-        // Text that is long enough to weigh more has windows.
-        weight: Weight::Trace,
+        // Longer text that could weigh more has windows.
+        weight: if is_whole {
+            Weight::Notable
+        } else {
+            Weight::Trace
+        },
         label: None,
         sample: Masked::from_safe("…"),
     };

@@ -5,6 +5,7 @@ mod reads;
 mod recall;
 mod secrets;
 mod tails;
+mod wholes;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,6 +21,7 @@ pub(crate) use self::tails::{Onward, tails};
 use crate::blob::Blob;
 use crate::evidence::{NOTABLE, RARE};
 use crate::hash::{KeyedSet, QuickMap};
+use crate::origins::Voice;
 use crate::plain::{Room, rare};
 use crate::roll::{SPARE, roll};
 use crate::secret::{Bits, GRAM as SECRET};
@@ -111,6 +113,8 @@ pub(crate) struct TextHit {
 #[derive(Clone, Debug)]
 pub(crate) struct DigestHit {
     pub(crate) origin: DataOrigin,
+    /// Whether enough of it is private, though it is too short to be told by its windows.
+    pub(crate) is_rare: bool,
     pub(crate) how: Likeness,
     pub(crate) leaf: u32,
     pub(crate) length: u32,
@@ -418,6 +422,7 @@ fn sample(stream: &Stream, start: u32) -> Masked {
 }
 
 fn digests(state: &State, salts: &[u64], sending: &Sending<'_>, hits: &mut Hits) {
+    let mut room = Room::default();
     for digest in &sending.digests {
         let seq = salts
             .iter()
@@ -425,8 +430,11 @@ fn digests(state: &State, salts: &[u64], sending: &Sending<'_>, hits: &mut Hits)
         if let Some(origin) = seq.and_then(|seq| state.origins.get(seq))
             && hits.digests.len() < ORIGINS
         {
+            let private = origin.voice == Voice::Read && origin.data.side == Side::Inside;
+            let texts = sending.texts_of(digest);
             hits.digests.push(DigestHit {
                 origin: origin.data.clone(),
+                is_rare: private && wholes::is_rare(state, salts, texts, &mut room),
                 how: digest.how,
                 leaf: digest.leaf,
                 length: digest.length,

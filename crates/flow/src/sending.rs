@@ -128,6 +128,17 @@ impl<'a> Sending<'a> {
         there.next().is_none().then_some(hash)
     }
 
+    /// Returns the text that a hash was taken of: that of a field, or of all values.
+    pub(crate) fn texts_of(&self, digest: &Digest) -> impl Iterator<Item = &str> {
+        let whole = digest.leaf == WHOLE;
+        let field = self.parts.get(digest.part).filter(|_| !whole);
+        let all = self
+            .parts
+            .iter()
+            .filter(move |part| whole && !part.is_key());
+        field.into_iter().chain(all).map(|part| &*part.text)
+    }
+
     /// Returns the fields that are read on from call to call.
     pub(crate) fn fields(&self) -> impl Iterator<Item = Field<'_>> {
         let own = self.parts.get(self.own.clone()).unwrap_or_default();

@@ -174,8 +174,9 @@ impl State {
         for &digest in &reading.digests {
             let origins = &self.origins;
             self.digests.add_if(digest, salt, seq, |first| {
-                let public = first.and_then(|seq| origins.get(seq));
-                public.is_none_or(|origin| origin.data.side == Side::Inside)
+                // What others wrote first, or somebody said here, is no secret of ours.
+                let first = first.and_then(|seq| origins.get(seq));
+                first.is_none_or(|one| one.voice == Voice::Read && one.data.side == Side::Inside)
             });
         }
         let most = self.text.room() / 2;

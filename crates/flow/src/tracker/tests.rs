@@ -3,6 +3,7 @@
 //! Here is the desk at which it is tried; what is tried stands in a file for each subject.
 
 mod disguises;
+mod fields;
 mod findings;
 mod pieces;
 mod properties;

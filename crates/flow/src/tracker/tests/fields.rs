@@ -1,0 +1,81 @@
+//! Whole fields and values: what they weigh, however they are written or cut.
+
+use super::*;
+
+#[test]
+fn a_whole_field_weighs_by_what_it_says_and_not_by_its_length() {
+    let deal = "We intend to acquire Nordwind AG for 41 million";
+    let note = |text: &str| json!({"structuredContent": {"note": text}}).to_string();
+    let check = |text: &str, expect: Option<Weight>| {
+        let found = Desk::new().read(&note(text)).send(&message(text));
+        assert_eq!(weight(&found), expect, "{text}");
+        let loud = json!({"text": format!(" {} ", text.to_uppercase())}).to_string();
+        let found = Desk::new().read(&note(text)).send(&loud);
+        assert_eq!(weight(&found), expect, "{text}");
+    };
+    for text in [
+        deal,
+        "Kessler resigns on Friday",
+        "Der Umzug nach Bremen ist verschoben",
+        "我们打算以四千一百万欧元的价格收购北风公司",
+    ] {
+        check(text, Some(Weight::Notable));
+    }
+    for text in [
+        "Thank you for your help with this.",
+        "Please let me know if you have any questions",
+        "https://tracker.example/browse/OPS-48213",
+        "see https://tracker.example/browse/OPS-48213",
+        "OPS-48213-BERLIN-NORTH-7",
+        "deploy/production/eu-west/config.yaml",
+        "Wed, 18 Nov 2026 20:54:26 GMT",
+        "0b7c9a52-41d3-4e0a-9c7e-3f5a1c2d8e90",
+        "numberOfOpenInvoicesTotal",
+        "application/vnd.openxmlformats",
+        "Katarina Mikkelsen-Lindqvist",
+    ] {
+        check(text, Some(Weight::Trace));
+    }
+    // Shorter than what is hashed, or not the whole of it.
+    check("Kessler resigns", None);
+    let found = Desk::new().read(&note(deal)).send(&message("Nordwind AG"));
+    assert!(weight(&found) <= Some(Weight::Trace));
+    let least = FlowTracking {
+        hash_min_length: 64,
+        ..FlowTracking::default()
+    };
+    let found = Desk::with(&least).read(&note(deal)).send(&message(deal));
+    assert!(weight(&found) <= Some(Weight::Trace));
+}
+
+#[test]
+fn a_whole_field_that_others_or_the_agent_said_first_weighs_nothing() {
+    let deal = "We intend to acquire Nordwind AG for 41 million";
+    let me = whose(ME, ME);
+    let note = json!({ "note": deal }).to_string();
+    let least = |said: &Desk| {
+        let found = said.read(&note).send(&message(deal));
+        assert!(weight(&found) < Some(Weight::Notable), "{found:?}");
+    };
+    let desk = Desk::new();
+    desk.read_as(me, Side::Outside, "web", &note, &[]);
+    least(&desk);
+    let desk = Desk::new();
+    let page = format!("As the paper has it: {deal}, and nobody knows more than that.");
+    desk.read_as(me, Side::Outside, "web", &page, &[]);
+    least(&desk);
+    let desk = Desk::new();
+    let prompt = format!("Tell them: {deal}.");
+    let content = |json| Content { json, marked: &[] };
+    let by = origin(desk.call(), Side::Inside, "user");
+    desk.tracker.prompted(me, by, &content(&prompt), NOW);
+    least(&desk);
+    let desk = Desk::new();
+    let by = origin(desk.call(), Side::Inside, "files");
+    desk.tracker.said(me, by, &content(&note), NOW);
+    least(&desk);
+    // What goes back inside is found, and whoever asks about such a flow is told.
+    let desk = Desk::new();
+    let found = desk.read(&note).send(&note);
+    assert_eq!(weight(&found), Some(Weight::Notable));
+}
