@@ -5,7 +5,10 @@
 use std::ops::Range;
 
 use crate::fold::fold;
+use crate::hits::SecretHit;
 use crate::pool::{Pool, Seen};
+use crate::roll::roll;
+use crate::secret::{GRAM as SECRET, short};
 use crate::state::{Errand, State, place_salt, said_salt};
 use crate::typed::of_text;
 use crate::winnow::{Room, winnow};
@@ -21,6 +24,8 @@ pub(crate) struct Blob {
     pub(crate) leaf: u32,
     pub(crate) bytes: u32,
     symbols: Vec<u8>,
+    /// Where the run itself stands among them.
+    run: Range<usize>,
     /// Its tokens, and how long they are.
     tokens: Vec<(u64, usize)>,
 }
@@ -31,17 +36,24 @@ impl Blob {
         let (start, end) = (run.start, run.end.min(run.start.saturating_add(MOST)));
         let from = text.floor_char_boundary(start.saturating_sub(REACH));
         let head = text.get(from..text.floor_char_boundary(start));
+        let first = text.floor_char_boundary(start);
         let start = from
             + head
                 .and_then(|head| head.rfind(char::is_whitespace))
                 .unwrap_or(0);
         let end = text.ceil_char_boundary(end);
+        let last = end;
         let tail = text.get(end..text.floor_char_boundary(end.saturating_add(REACH)));
         let tail = tail.unwrap_or_default();
         let end = end + tail.find(char::is_whitespace).unwrap_or(tail.len());
-        let run = text.get(start..end).unwrap_or_default();
         let mut symbols = Vec::new();
-        fold(run, &mut symbols);
+        let mut add = |part: Range<usize>| {
+            fold(text.get(part).unwrap_or_default(), &mut symbols);
+            symbols.len()
+        };
+        let strange = add(start..first)..add(first..last);
+        add(last..end);
+        let run = text.get(start..end).unwrap_or_default();
         let mut tokens = Vec::new();
         of_text(run, true, |token, symbols| {
             tokens.push((token.hash, symbols.len()));
@@ -50,8 +62,32 @@ impl Blob {
             leaf,
             bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
             symbols,
+            run: strange,
             tokens,
         }
+    }
+
+    /// Tells whether at least half of it is values that were recognized there: who reads them knows
+    /// what the run says.
+    pub(crate) fn is_recognized(&self, state: &State, secrets: &[SecretHit]) -> bool {
+        let fits = |hit: &&SecretHit| hit.enough && hit.leaf == self.leaf;
+        let values: Vec<u16> = secrets.iter().filter(fits).map(|hit| hit.number).collect();
+        if values.is_empty() {
+            return false;
+        }
+        let run = self.symbols.get(self.run.clone()).unwrap_or_default();
+        let (mut at, mut until, mut covered) = (0, 0, 0);
+        roll::<SECRET>(run, |hash| {
+            let mut known = false;
+            let of_value = |number, _| known |= values.contains(&number);
+            state.vault.find(short(hash), of_value);
+            if known {
+                covered += at + SECRET - until.max(at);
+                until = at + SECRET;
+            }
+            at += 1;
+        });
+        covered > 0 && covered * 2 >= run.len()
     }
 
     /// Tells whether at least half of it is known to hide nothing where it goes.

@@ -49,7 +49,7 @@ pub(crate) struct Hits {
     /// Whether fingerprints had to go that could have been found.
     pub(crate) evicted: bool,
     pub(crate) opaque: Vec<(u32, u32)>,
-    /// Which of the runs that nobody can read are known as they stand.
+    /// Which of the runs that nobody can read are known as they stand, or for the values they are.
     pub(crate) known: Vec<bool>,
 }
 
@@ -172,8 +172,11 @@ pub(crate) fn compare(
     secrets(state, errand, &salts, sending, streams(), &mut hits);
     digests(state, &salts, sending, &mut hits);
     tokens(state, errand, &salts, sending, &mut hits);
-    let known = |blob: &Blob| blob.is_known(state, errand, &salts);
-    hits.known = sending.opaque.iter().map(known).collect();
+    let known = |blob: &Blob| {
+        blob.is_recognized(state, &hits.secrets) || blob.is_known(state, errand, &salts)
+    };
+    let known = sending.opaque.iter().map(known).collect();
+    hits.known = known;
     let of = |key: &SessionKey| state.sessions.get(key);
     hits.evicted = sessions.iter().filter_map(of).any(|one| one.evicted) || state.vault.is_full();
     hits

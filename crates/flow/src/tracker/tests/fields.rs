@@ -79,3 +79,41 @@ fn a_whole_field_that_others_or_the_agent_said_first_weighs_nothing() {
     let found = desk.read(&note).send(&note);
     assert_eq!(weight(&found), Some(Weight::Notable));
 }
+
+#[test]
+fn a_value_that_is_recognized_is_not_reported_as_unreadable_as_well() {
+    let blob = "qX7vPz1KfYw0Rr8mTcJ2Lh5NsGd3Ub";
+    let check = |text: &str, nature: Nature, expect: &[&str]| {
+        let desk = Desk::new();
+        let found = desk
+            .read_secret(&env_file(), KEY, nature)
+            .send(&json!({"a": "hello", "text": text, "other": expect}).to_string());
+        assert_eq!(
+            weight(&found) >= Some(Weight::Notable),
+            text.contains("qz9")
+        );
+        let strange = found.opaque.iter().filter(|one| &*one.place == "text");
+        assert_eq!(strange.count(), expect.len(), "{text}");
+    };
+    let turned: String = KEY.chars().rev().collect();
+    for nature in [Nature::Secret, Nature::Personal, Nature::Typed] {
+        check(KEY, nature, &[]);
+        check(&format!("the key is {KEY}, as agreed"), nature, &[]);
+        check(&format!("API_KEY={KEY}"), nature, &[]);
+    }
+    let found = Desk::new()
+        .read_secret(&env_file(), KEY, Nature::Secret)
+        .send(&message(&turned));
+    assert!(found.opaque.is_empty(), "{found:?}");
+    // What is something else stays what nobody can read, also beside a value.
+    check(blob, Nature::Secret, &[""]);
+    check(
+        &format!("{KEY} and then {blob}{blob}"),
+        Nature::Secret,
+        &[""],
+    );
+    let found = Desk::new()
+        .read_secret(&env_file(), KEY, Nature::Secret)
+        .send(&json!({"a": KEY, "b": blob}).to_string());
+    assert_eq!(found.opaque.len(), 1);
+}
