@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use mcpproxy_core::Label;
 use mcpproxy_text::{LeafKind, Limits, Segment, Trail, check, unescape, visit};
 
+use crate::number;
 use crate::roll::{scramble, whole};
 use crate::view::is_chance;
 
@@ -105,13 +106,31 @@ pub(crate) fn parts(text: &str) -> Vec<Part<'_>> {
             at: one.span.start,
             path,
             name,
-            text: one.text,
+            text: compared(one.kind, one.text),
         };
         leaf += 1;
         push(part, NESTED, &mut found);
         ControlFlow::Continue(())
     });
     found
+}
+
+/// Longest text that may be no more than a number.
+const NUMBER: usize = 32;
+
+/// Returns a leaf as it is compared: a number is the same however it is written.
+fn compared(kind: LeafKind, text: Cow<'_, str>) -> Cow<'_, str> {
+    match kind {
+        LeafKind::Number => match number::plain(&text) {
+            Some(plain) => Cow::Owned(plain),
+            None => text,
+        },
+        LeafKind::Text if text.len() <= NUMBER => match number::whole(&text, |_| false).len() {
+            length if length < text.len() => Cow::Owned(text.chars().take(length).collect()),
+            _ => text,
+        },
+        LeafKind::Text | LeafKind::Key => text,
+    }
 }
 
 /// Returns the numbers that stand for a path and for the name at its end.
@@ -134,7 +153,7 @@ fn push<'a>(part: Part<'a>, depth: u32, found: &mut Vec<Part<'a>>) {
             at: part.at,
             path: part.path,
             name: one.path.name().map_or(0, |name| whole(name.as_bytes())),
-            text: Cow::Owned(one.text.into_owned()),
+            text: Cow::Owned(compared(one.kind, one.text).into_owned()),
         };
         push(inner, depth - 1, found);
         ControlFlow::Continue(())

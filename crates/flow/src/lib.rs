@@ -12,6 +12,7 @@ pub mod whose;
 
 mod fold;
 mod hash;
+mod number;
 mod roll;
 mod winnow;
 mod words;

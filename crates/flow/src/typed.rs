@@ -10,6 +10,7 @@ use mcpproxy_text::bits;
 
 use crate::content::Part;
 use crate::fold::fold;
+use crate::number;
 use crate::roll::whole;
 use crate::words::{Words, marked, split, trimmed};
 
@@ -192,7 +193,7 @@ fn word(
 ) {
     let word = text.get(span.clone()).unwrap_or_default();
     let before = text.get(..span.start).unwrap_or_default();
-    let bare = trimmed(word);
+    let bare = number::whole(trimmed(word), is_grouped);
     // One word may fall into many pieces: it is asked once for all of them.
     let context = LazyCell::new(|| {
         let mut last = before.as_bytes().rsplit(u8::is_ascii_whitespace);
@@ -203,6 +204,12 @@ fn word(
         if piece.len() > LONGEST * 4 {
             return;
         }
+        let number = number::normal(piece, is_grouped);
+        let (piece, signs) = if *number != *piece {
+            (&*number, Signs::of(&number))
+        } else {
+            (piece, signs)
+        };
         symbols.clear();
         fold(piece, symbols);
         if let Some(kind) = kind(piece, signs, symbols, || *context) {

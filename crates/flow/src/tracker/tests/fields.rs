@@ -117,3 +117,37 @@ fn a_value_that_is_recognized_is_not_reported_as_unreadable_as_well() {
         .send(&json!({"a": KEY, "b": blob}).to_string());
     assert_eq!(found.opaque.len(), 1);
 }
+
+#[test]
+fn a_number_is_the_same_however_it_is_written() {
+    let numbers = [41_234_u32, 52_345, 63_456, 74_567, 85_678, 96_789];
+    let list = |write: &dyn Fn(u32) -> String| {
+        let list: Vec<String> = numbers.iter().map(|one| write(*one)).collect();
+        let [list, lines] = [", ", "\n"].map(|between| list.join(between));
+        let rows: Vec<String> = numbers
+            .iter()
+            .map(|one| format!(r#"{{"pay":{}}}"#, write(*one)))
+            .collect();
+        [
+            format!(r#"{{"pay":[{list}]}}"#),
+            format!(r#"{{"rows":[{}]}}"#, rows.join(",")),
+            json!({ "text": lines }).to_string(),
+        ]
+    };
+    let forms: [&dyn Fn(u32) -> String; 4] = [
+        &|one| one.to_string(),
+        &|one| format!("{one}.0"),
+        &|one| format!("{one}.00"),
+        &|one| format!("{}.{}e4", one / 10_000, one % 10_000),
+    ];
+    for (read, sent) in [(0, 1), (0, 2), (0, 3), (1, 0), (3, 0), (1, 3), (2, 1)] {
+        for (read, sent) in list(forms[read]).iter().zip(list(forms[sent])) {
+            let found = Desk::new().read(read).send(&sent);
+            assert_eq!(weight(&found), Some(Weight::Notable), "{read} {sent}");
+        }
+    }
+    let rows = list(&|one| one.to_string());
+    let other = list(&|one| format!("{}.0", one + 1));
+    let found = Desk::new().read(&rows[0]).send(&other[0]);
+    assert!(weight(&found) <= Some(Weight::Trace));
+}
