@@ -6,6 +6,7 @@
 //! Deliberately absent: what a view means, and any key; encrypted data stays opaque.
 
 mod alphabets;
+mod calls;
 mod escapes;
 mod inflate;
 mod invisible;
@@ -228,6 +229,7 @@ pub fn find(text: &str) -> Found {
     }
     if worth.spaced {
         spaced::find(bytes, &mut found.runs);
+        calls::find(bytes, &mut found.runs);
     }
     mirror::find(text, &mut found.runs);
     if !text.is_ascii() {
@@ -307,7 +309,7 @@ pub fn decode(text: &str, run: &Run) -> Option<Vec<u8>> {
         Coding::Base64 => alphabets::base64(bytes),
         Coding::Base32 => alphabets::base32(bytes),
         Coding::Hex => alphabets::hex(bytes),
-        Coding::CharCodes => spaced::char_codes(bytes),
+        Coding::CharCodes => calls::decode(bytes).or_else(|| spaced::char_codes(bytes)),
         Coding::Percent => escapes::percent(bytes),
         Coding::Html => escapes::html(bytes),
         Coding::Escapes => escapes::backslash(bytes),

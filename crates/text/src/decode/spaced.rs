@@ -11,7 +11,7 @@ use crate::bits::BLOCK;
 /// Letters apart from each other that are a word and not a list.
 const LETTERS: usize = 6;
 /// Numbers in a row that can spell something.
-const NUMBERS: usize = 6;
+pub(super) const NUMBERS: usize = 6;
 /// Separators between two letters of one word at most; more end the run.
 const WIDE: usize = 4;
 

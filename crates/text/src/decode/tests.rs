@@ -250,6 +250,51 @@ fn words_turned_or_pulled_apart_are_read() {
 }
 
 #[test]
+fn characters_that_are_called_by_their_numbers_are_read() {
+    let calls = |form: &dyn Fn(u8) -> String, between: &str| {
+        let calls: Vec<String> = PLAIN.bytes().map(form).collect();
+        calls.join(between)
+    };
+    let decimal: &dyn Fn(u8) -> String = &|byte| format!("chr({byte})");
+    let hex: &dyn Fn(u8) -> String = &|byte| format!("chr(0x{byte:x})");
+    let basic: &dyn Fn(u8) -> String = &|byte| format!("Chr$( &H{byte:X} )");
+    let sql: &dyn Fn(u8) -> String = &|byte| format!("CHAR({byte})");
+    let script: &dyn Fn(u8) -> String = &|byte| format!("String.fromCharCode({byte})");
+    for (form, between) in [
+        (decimal, "+"),
+        (decimal, " . "),
+        (hex, " + "),
+        (basic, " & "),
+        (sql, "||"),
+        (script, "+"),
+    ] {
+        let calls = calls(form, between);
+        for text in [
+            calls.clone(),
+            format!("print({calls})"),
+            format!("Run this: {calls} thanks"),
+            format!("x = \"a\" + {calls};\nsend(x)"),
+        ] {
+            check(&text, "char_codes", PLAIN);
+        }
+    }
+    check(
+        "say chr(252)+chr(98)+chr(101)+chr(114)+chr(97)+chr(108)+chr(108) now",
+        "char_codes",
+        "\u{fc}berall",
+    );
+    for plain in [
+        "chr(113)+chr(56)+chr(57)+chr(58)+chr(59)",
+        "f(113)+f(114)+f(115)+f(116)+f(117)+f(118)+f(119)",
+        "varchar(32) char(1) character(2) and chapter (5), (6), (7), (8), (9)",
+        "chr(1)+chr(2)+chr(3)+chr(4)+chr(5)+chr(6)+chr(7)",
+        "chr(99999999)chr(99999999)chr(99999999)chr(99999999)chr(99999999)chr(99999999)",
+    ] {
+        assert_eq!(seen(plain), [""; 0], "{plain}");
+    }
+}
+
+#[test]
 fn a_few_bytes_of_noise_hide_nothing() {
     let noisy = [&b"\xFF\xFE\x80"[..], PLAIN.as_bytes(), b"\xFF"].concat();
     let expect = String::from_utf8_lossy(&noisy).into_owned();
@@ -374,6 +419,8 @@ fn runs_of_hostile_repetition_stay_few_and_short() {
         "\\",
         "=",
         "U+0041 ",
+        "chr(65)",
+        "chr(",
         "gur ",
         " the ",
         " gur ",
