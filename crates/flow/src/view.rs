@@ -12,6 +12,7 @@ mod natural;
 mod order;
 mod piece;
 mod radix;
+mod scattered;
 mod spoken;
 mod strange;
 mod structure;
@@ -139,6 +140,18 @@ pub(crate) fn decode(parts: &[Part<'_>], own: &[Part<'_>], bytes: usize) -> Deco
     decoded.streams.extend(piece::backwards(own));
     // What was opaque by itself is not reported again for being part of something longer.
     decoded.opaque = opaque;
+    // But pieces that are too short to be opaque have not been reported.
+    for (text, leaf) in scattered::find(own) {
+        let mut walk = Walk {
+            leaf,
+            family: Family::Decoded,
+            judges: true,
+            orders: false,
+            budget: &mut budget,
+            out: &mut decoded,
+        };
+        walk.text(&text, &[], 2);
+    }
     decoded
 }
 

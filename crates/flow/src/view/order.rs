@@ -6,7 +6,7 @@ use crate::words::from_end;
 
 const TURNED: &str = "word_order";
 const APART: &str = "interleaved";
-const NUMBERED: &str = "numbered";
+pub(super) const NUMBERED: &str = "numbered";
 /// Numbered pieces that are put in order, and the longest of them.
 const PIECES: usize = 512;
 const PIECE: usize = 64;
