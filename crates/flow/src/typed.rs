@@ -205,10 +205,10 @@ fn word(
             return;
         }
         let number = number::normal(piece, is_grouped);
-        let (piece, signs) = if *number != *piece {
-            (&*number, Signs::of(&number))
-        } else {
+        let (piece, signs) = if *number == *piece {
             (piece, signs)
+        } else {
+            (&*number, Signs::of(&number))
         };
         symbols.clear();
         fold(piece, symbols);

@@ -119,6 +119,18 @@ pub(crate) fn decode(parts: &[Part<'_>], own: &[Part<'_>], bytes: usize) -> Deco
         walk.text(&text, &[CODES], 1);
         walk.keep(text, vec![CODES]);
     }
+    for (text, leaf) in piece::numbered(own) {
+        let mut walk = Walk {
+            leaf,
+            family: Family::Decoded,
+            judges: false,
+            orders: true,
+            budget: &mut budget,
+            out: &mut decoded,
+        };
+        walk.text(&text, &[order::NUMBERED], 1);
+        walk.keep(text, vec![order::NUMBERED]);
+    }
     // Columns are a guess, and any message with a few long words has many: what they take is taken
     // off nothing else, and they are in an order already.
     let mut guesses = self::budget(bytes);

@@ -14,6 +14,8 @@ use crate::winnow::RUN;
 const PIECE: usize = 4;
 /// Fewest numbers in a row that are read as characters.
 const CODES: usize = 12;
+/// Longest piece that is put in its place by a number.
+const PLACED: usize = 16;
 /// Longest text that is put together.
 const LONGEST: usize = 1 << 16;
 /// Names whose values are put together.
@@ -123,6 +125,37 @@ fn spelled(run: &str) -> Option<String> {
     let (bytes, _) = run.as_bytes().as_chunks::<8>();
     let value = |byte: &[u8; 8]| byte.iter().fold(0, |sum, bit| sum << 1 | bit);
     bits.then(|| String::from_utf8(bytes.iter().map(value).collect()).ok())?
+}
+
+/// Returns the text that pieces make which stand beside the numbers of their places, as in
+/// `[[1, "b"], [0, "a"]]` or in rows of both.
+pub(super) fn numbered(parts: &[Part<'_>]) -> Vec<(String, u32)> {
+    let values: Vec<&Part<'_>> = parts.iter().filter(|part| !part.is_key()).collect();
+    let is_number = |part: &Part<'_>| part.kind == LeafKind::Number;
+    let fits = |part: &Part<'_>| is_number(part) || part.text.len() <= PLACED;
+    let takes_turns = |one: &&Part<'_>, two: &&Part<'_>| {
+        is_number(one) != is_number(two) && fits(one) && fits(two)
+    };
+    let runs = values.chunk_by(takes_turns);
+    let runs = runs.filter(|run| run.len() >= 2 * CODES);
+    let text = |run: &[&Part<'_>]| {
+        let leaf = run.first().map_or(0, |part| part.leaf);
+        let mut pieces: Vec<(u64, &str)> = Vec::with_capacity(run.len() / 2);
+        let (pairs, _) = run.as_chunks::<2>();
+        for [one, two] in pairs {
+            let (number, piece) = if is_number(one) {
+                (one, two)
+            } else {
+                (two, one)
+            };
+            pieces.push((number.text.parse().ok()?, &*piece.text));
+        }
+        pieces.sort_by_key(|(number, _)| *number);
+        let different = pieces.is_sorted_by(|(one, _), (other, _)| one < other);
+        let text: String = pieces.into_iter().map(|(_, piece)| piece).collect();
+        different.then_some((text, leaf))
+    };
+    runs.filter_map(text).collect()
 }
 
 /// Returns the values with the last first, as somebody would put them who swaps two halves; of a

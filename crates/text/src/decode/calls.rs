@@ -83,7 +83,7 @@ fn call(text: &[u8], open: usize) -> Option<Call> {
     let length = name.iter().rev().take_while(is_name).count();
     let name = name.get(name.len() - length..)?.to_ascii_lowercase();
     let has = |word: &&[u8]| name.windows(word.len()).any(|part| part == *word);
-    NAMES.iter().any(|word| has(word)).then_some(())?;
+    NAMES.iter().any(has).then_some(())?;
     let char = char::from_u32(value(number)?)?;
     let fair = !char.is_control() || matches!(char, '\n' | '\r' | '\t');
     fair.then(|| Call {

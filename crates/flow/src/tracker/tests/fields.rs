@@ -255,6 +255,31 @@ fn lists_that_people_and_programs_send_are_no_blobs() {
     check(count(&|at| chance(at) % 2 * 255));
     check(count(&|at| 18 + chance(at) % 70));
     check(
-        json!({"values": (0..96).map(|at| (chance(at) % 1000) as f64 / 10.0).collect::<Vec<_>>()}),
+        json!({"values": (0..96).map(|at| f64::from(u32::try_from(chance(at) % 1000).unwrap()) / 10.0).collect::<Vec<_>>()}),
     );
+}
+
+#[test]
+fn characters_beside_their_places_are_put_in_order() {
+    let desk = Desk::new();
+    desk.read_secret(&env_file(), KEY, Nature::Secret);
+    let mut pairs: Vec<(usize, char)> = KEY.chars().enumerate().collect();
+    let sent = |json: serde_json::Value| {
+        let found = desk.send_as(whose(ME, ME), &json.to_string(), &json.to_string(), false);
+        assert_eq!(weight(&found), Some(Weight::Sensitive), "{json}");
+    };
+    for _ in 0..2 {
+        let text: Vec<_> = pairs
+            .iter()
+            .map(|(at, char)| (at, char.to_string()))
+            .collect();
+        let turned: Vec<_> = text.iter().map(|(at, char)| (char, at)).collect();
+        let row = |(at, char): &(&usize, String)| json!({"i": at, "c": char});
+        let rows: Vec<_> = text.iter().map(row).collect();
+        sent(json!({ "a": text }));
+        sent(json!({ "a": turned }));
+        sent(json!({ "a": rows }));
+        sent(json!({ "text": json!(text).to_string() }));
+        pairs.sort_by_key(|(at, _)| crate::roll::scramble(*at as u64));
+    }
 }
