@@ -169,6 +169,8 @@ pub struct Engine {
     sink: Arc<dyn ActivitySink>,
     pub(crate) receipts: Option<Arc<dyn ReceiptSink>>,
     lost: AtomicU64,
+    /// Counted by whoever sends them.
+    alerts_lost: Arc<AtomicU64>,
     /// When it was made, by both clocks.
     since: (Tick, Wall),
     clock: Arc<dyn Clock>,
@@ -218,6 +220,7 @@ impl Engine {
             sink,
             receipts: None,
             lost: AtomicU64::new(0),
+            alerts_lost: Arc::default(),
             since: (clock.tick(), clock.wall()),
             clock,
         })

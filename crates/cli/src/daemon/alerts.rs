@@ -2,15 +2,16 @@
 //!
 //! They are taken from the events, so that a call never waits for one. What is the same within a
 //! minute is sent once, and again with how often it came when the minute is over; a webhook that does
-//! not answer is tried again and then let be, with a line in the log. Syslog does not wait for the
+//! not answer is tried again and then let be, with a line in the log. What is lost is counted. Syslog does not wait for the
 //! webhook, nor one of them for the events. At the end what is held back is sent, and what was not
 //! taken by then is told in the log.
 
+mod line;
 mod recent;
 mod syslog;
 mod webhook;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,13 +21,13 @@ use mcpproxy_core::{Action, Clock, RiskLevel};
 use mcpproxy_engine::events::{FlowAlert, Numbered};
 use mcpproxy_engine::{Engine, Event};
 use mcpproxy_policy::settings::Alerts as Settings;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::{Notify, broadcast, mpsc};
 use tokio::task::JoinHandle;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior};
 
 use self::recent::{Due, Recent};
-use self::webhook::{Post, Webhook};
+use self::webhook::Webhook;
 
 /// How often it is looked whether a minute is over.
 const LOOKS: Duration = Duration::from_secs(1);
@@ -45,27 +46,42 @@ pub(crate) struct Alerts {
     end: Notify,
     running: Mutex<Option<JoinHandle<()>>>,
     under_way: UnderWay,
+    lost: Lost,
 }
 
 /// Alerts that were handed to a way and of which it is not known yet what comes of them.
 type UnderWay = Arc<AtomicUsize>;
 
+/// How many alerts were lost.
+type Lost = Arc<AtomicU64>;
+
+/// An alert and where it goes.
+#[derive(Debug)]
+struct Post {
+    settings: Arc<Settings>,
+    alert: Arc<Value>,
+    /// When it was made, or let go after it was held back.
+    made: Instant,
+}
+
 impl Alerts {
     /// Begins to send alerts, for as long as the process runs.
     pub(crate) fn start(loaded: &Loaded, engine: &Engine, clock: &Arc<dyn Clock>) -> Arc<Self> {
-        let alerts = Arc::new(Self::new(settings(loaded)));
+        let lost = Arc::clone(engine.alerts_lost());
+        let alerts = Arc::new(Self::new(settings(loaded), lost));
         let heard = engine.overhear();
         let running = tokio::spawn(run(Arc::clone(&alerts), heard, Arc::clone(clock)));
         *alerts.running() = Some(running);
         alerts
     }
 
-    fn new(settings: Settings) -> Self {
+    fn new(settings: Settings, lost: Lost) -> Self {
         Self {
             settings: ArcSwap::from_pointee(settings),
             end: Notify::new(),
             running: Mutex::default(),
             under_way: UnderWay::default(),
+            lost,
         }
     }
 
@@ -101,7 +117,7 @@ async fn run(
     clock: Arc<dyn Clock>,
 ) {
     let mut recent = Recent::default();
-    let ways = Ways::open(&clock, &alerts.under_way);
+    let ways = Ways::open(&clock, &alerts);
     let mut looks = tokio::time::interval(LOOKS);
     looks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
@@ -152,20 +168,24 @@ struct Ways {
     webhook: mpsc::Sender<Post>,
     syslog: mpsc::Sender<Post>,
     under_way: UnderWay,
+    lost: Lost,
     tasks: [JoinHandle<()>; 2],
 }
 
 impl Ways {
-    fn open(clock: &Arc<dyn Clock>, under_way: &UnderWay) -> Self {
+    fn open(clock: &Arc<dyn Clock>, alerts: &Alerts) -> Self {
+        let own = || (Arc::clone(&alerts.under_way), Arc::clone(&alerts.lost));
         let (webhook, posts) = mpsc::channel(WAITING);
-        let way = Webhook::new(Arc::clone(clock), Arc::clone(under_way));
+        let way = Webhook::new(Arc::clone(clock), own());
         let posting = tokio::spawn(Arc::new(way).run(posts));
         let (syslog, lines) = mpsc::channel(WAITING);
-        let logging = tokio::spawn(log(lines, Arc::clone(under_way)));
+        let logging = tokio::spawn(log(lines, own()));
+        let (under_way, lost) = own();
         Self {
             webhook,
             syslog,
-            under_way: Arc::clone(under_way),
+            under_way,
+            lost,
             tasks: [posting, logging],
         }
     }
@@ -192,13 +212,18 @@ impl Ways {
             (&self.webhook, "the webhook", settings.webhook_url.is_some()),
             (&self.syslog, "syslog", settings.syslog.is_some()),
         ] {
-            let post = (Arc::clone(settings), Arc::clone(&alert));
+            let post = Post {
+                settings: Arc::clone(settings),
+                alert: Arc::clone(&alert),
+                made: Instant::now(),
+            };
             if !wanted {
                 continue;
             }
             if way.try_send(post).is_ok() {
                 self.under_way.fetch_add(1, Ordering::Relaxed);
             } else {
+                self.lost.fetch_add(1, Ordering::Relaxed);
                 tracing::error!("an alert is lost: {WAITING} others wait for {name}");
             }
         }
@@ -206,12 +231,13 @@ impl Ways {
 }
 
 /// Sends what comes to syslog, for as long as anything may come.
-async fn log(mut lines: mpsc::Receiver<Post>, under_way: UnderWay) {
-    while let Some((settings, alert)) = lines.recv().await {
-        if let Some(place) = &settings.syslog {
-            let sent = tokio::time::timeout(PATIENCE, syslog::send(place, &alert)).await;
+async fn log(mut lines: mpsc::Receiver<Post>, (under_way, lost): (UnderWay, Lost)) {
+    while let Some(post) = lines.recv().await {
+        if let Some(place) = &post.settings.syslog {
+            let sent = tokio::time::timeout(PATIENCE, syslog::send(place, &post.alert)).await;
             let late = || std::io::Error::other("it takes too long");
             if let Err(fault) = sent.unwrap_or_else(|_| Err(late())) {
+                lost.fetch_add(1, Ordering::Relaxed);
                 tracing::error!("an alert did not reach syslog: {fault}");
             }
         }
@@ -303,7 +329,7 @@ mod tests {
             syslog: Some(format!("udp://{}", log.local_addr().unwrap())),
             ..Settings::default()
         };
-        let alerts = Arc::new(Alerts::new(settings));
+        let alerts = Arc::new(Alerts::new(settings, Lost::default()));
         let (sender, heard) = broadcast::channel(1024);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
         let running = tokio::spawn(run(alerts, heard, clock));
@@ -329,7 +355,7 @@ mod tests {
             syslog: Some(format!("udp://{}", log.local_addr().unwrap())),
             ..Settings::default()
         };
-        let alerts = Arc::new(Alerts::new(settings));
+        let alerts = Arc::new(Alerts::new(settings, Lost::default()));
         let (sender, heard) = broadcast::channel(1024);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
         let running = tokio::spawn(run(Arc::clone(&alerts), heard, clock));

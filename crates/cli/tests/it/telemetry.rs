@@ -101,6 +101,7 @@ async fn what_deploy_looks_at_is_counted() {
         r#"mcpproxy_upstream_up{server="inside"} 1"#,
         "mcpproxy_activity_log_failing 0",
         "mcpproxy_activity_log_lost_total 0",
+        "mcpproxy_alerts_lost_total 0",
         "# TYPE mcpproxy_activity_log_waiting gauge",
     ] {
         assert!(text.lines().any(|one| one == line), "{line}\n{text}");

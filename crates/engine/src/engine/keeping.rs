@@ -1,7 +1,7 @@
 //! What is written down: records, summaries and habits, and what it means that one cannot be.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mcpproxy_core::{
@@ -301,6 +301,11 @@ fn traced(call: &Call) -> TraceNote {
         cause: None,
     }
 }
+
+    /// How many alerts were lost since the start, for whoever sends them to count.
+    pub fn alerts_lost(&self) -> &Arc<AtomicU64> {
+        &self.alerts_lost
+    }
 
 /// Returns the code of an error of the protocol.
 fn code(outcome: &Outcome) -> Option<i64> {

@@ -1,5 +1,7 @@
 //! The pipeline of hooks: how each of them is doing; and everything that is counted.
 
+use std::sync::atomic::Ordering;
+
 use axum::extract::State as AxumState;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
@@ -100,9 +102,22 @@ fn own(gateway: &Gateway, text: &mut Text) {
         text.sample(name, "", value);
     }
     // A loss that is over is seen as well.
-    let name = "mcpproxy_activity_log_lost_total";
-    text.family(name, "counter", "Records that were lost.");
-    text.sample(name, "", gateway.engine.records_lost());
+    let alerts = gateway.engine.alerts_lost().load(Ordering::Relaxed);
+    for (name, help, value) in [
+        (
+            "mcpproxy_activity_log_lost_total",
+            "Records that were lost.",
+            gateway.engine.records_lost(),
+        ),
+        (
+            "mcpproxy_alerts_lost_total",
+            "Alerts that the webhook or syslog did not get.",
+            alerts,
+        ),
+    ] {
+        text.family(name, "counter", help);
+        text.sample(name, "", value);
+    }
     let name = "mcpproxy_build_info";
     text.family(name, "gauge", "The version that runs.");
     text.sample(
