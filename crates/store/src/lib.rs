@@ -34,6 +34,7 @@ mod sqlite;
 mod tally;
 mod timeline;
 mod tls;
+mod unanswered;
 mod unfollowed;
 mod upkeep;
 mod verify;

@@ -61,7 +61,7 @@ pub(super) fn filtered(mut told: Told) -> Told {
             }
             Field::Kind => {
                 "One or several, with commas between. Lists leave out an `intent` that was followed, \
-                 unless types are named."
+                 and an `approval` that was answered, unless types are named."
             }
             Field::Status => "One or several, with commas between.",
             Field::Request => "Only records of one request.",

@@ -133,3 +133,52 @@ fn a_page_ends_where_too_much_was_looked_through_and_the_next_goes_on() {
     let rest = page_within(&log, &query, 300).unwrap();
     assert_eq!((rest.records.len(), rest.next), (1, None));
 }
+
+/// Regression for #8: a question that was answered or had lapsed was pending for ever.
+#[test]
+fn what_was_answered_is_not_pending() {
+    let of = |number: u64, about: u64, method: &str, status: &str| {
+        let id = CallId::new(1_772_600_000_000 + number, 7);
+        let about = CallId::new(1_772_600_000_000 + about, 7);
+        record(&[
+            ("id", json!(id.to_string())),
+            ("type", json!(QUESTION)),
+            ("method", json!(method)),
+            ("parent_id", json!(about.to_string())),
+            ("status", json!(status)),
+            ("timestamp", json!(Wall(id.millis()).rfc3339())),
+        ])
+    };
+    let log = Memory(vec![
+        of(50, 4, "requested", "pending"),
+        of(40, 1, "lapsed", "blocked"),
+        of(30, 3, "requested", "pending"),
+        of(20, 2, "approved", "success"),
+        of(11, 2, "requested", "pending"),
+        of(10, 1, "requested", "pending"),
+    ]);
+    let check = |wanted: Vec<(Field, Vec<String>)>, to: u64, skip: usize, expect: &[u64]| {
+        let query = ActivityQuery {
+            wanted,
+            to: Some(Wall(1_772_600_000_000 + to)),
+            skip,
+            limit: 50,
+            ..ActivityQuery::default()
+        };
+        let found = paged(&log, query).concat().into_iter();
+        let found: Vec<_> = found.map(|(number, _)| number).collect();
+        assert_eq!(found, expect);
+    };
+    let pending = || wanted(Field::Status, "pending");
+    check(pending(), 99, 0, &[50, 30]);
+    check(pending(), 99, 1, &[30]);
+    // It was answered after the time that is asked about.
+    check(pending(), 35, 0, &[30]);
+    check(Vec::new(), 99, 0, &[50, 40, 30, 20]);
+    check(
+        wanted(Field::Kind, QUESTION),
+        99,
+        0,
+        &[50, 40, 30, 20, 11, 10],
+    );
+}
