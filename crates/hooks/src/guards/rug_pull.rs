@@ -167,7 +167,10 @@ struct Leaf {
 /// The texts and values of a descriptor by their paths, of which no two are spelled the same.
 fn leaves(value: &Value) -> BTreeMap<String, Leaf> {
     let mut found = BTreeMap::new();
-    collect(value, (String::new(), String::new()), DEEPEST, &mut found);
+    // There is no descriptor: what was never approved, or is no longer listed.
+    if !value.is_null() {
+        collect(value, (String::new(), String::new()), DEEPEST, &mut found);
+    }
     found
 }
 
@@ -257,6 +260,21 @@ mod tests {
                 { "path": "title", "before": "A", "after": "B\\u{200b}" },
             ])
         );
+    }
+
+    /// Regression for #8: what was never approved had a difference without a name, from `null`.
+    #[test]
+    fn what_was_not_there_has_nothing_to_differ_from() {
+        let tool = json!({ "name": "a", "title": null });
+        let paths = |found: Vec<Difference>| {
+            let paths = found.into_iter().map(|one| (one.path, one.before));
+            paths.collect::<Vec<_>>()
+        };
+        let own = |path: &str, before: Option<&str>| (path.to_owned(), before.map(str::to_owned));
+        let new = paths(diff(&Value::Null, &tool, |_| false));
+        assert_eq!(new, [own("name", None), own("title", None)]);
+        let gone = paths(diff(&tool, &Value::Null, |_| false));
+        assert_eq!(gone, [own("name", Some("a")), own("title", Some("null"))]);
     }
 
     #[test]
