@@ -68,7 +68,8 @@ impl Wall {
         }
         let local = days * 86_400_000 + ((hour * 60 + minute) * 60 + second) * 1000 + millis;
         Some(Self(if ahead {
-            local.checked_sub(offset)?
+            // The first hours of 1970 are before it in UTC.
+            local.saturating_sub(offset)
         } else {
             local + offset
         }))
@@ -230,6 +231,10 @@ mod tests {
         check(
             "2026-01-01T00:30:00+01:30",
             Some("2025-12-31T23:00:00.000Z"),
+        );
+        check(
+            "1970-01-01T00:30:00+01:00",
+            Some("1970-01-01T00:00:00.000Z"),
         );
         check(
             "2026-01-01T00:30:00-01:00",

@@ -38,8 +38,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// When to come again after too many long questions at once.
 const LATER: Duration = Duration::from_secs(1);
 
-/// A date, or a time as RFC 3339 has it. That a month has fewer days is for the reader to say.
-const TIME: &str = "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])\
+/// A date from 1970 on, or a time as RFC 3339 has it, with the days that a month has in its year.
+const TIME: &str = "^((19[7-9][0-9]|[2-9][0-9]{3})-\
+    ((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])\
+    |(0[469]|11)-(0[1-9]|[12][0-9]|30)\
+    |02-(0[1-9]|1[0-9]|2[0-8]))\
+    |(19(7[26]|8[048]|9[26])|[2-9][0-9](0[48]|[2468][048]|[13579][26])\
+    |([2468][048]|[3579][26])00)-02-29)\
     ([Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9]))?$";
 
 /// Adds to what is told of a route the filters that it takes.
@@ -74,7 +79,7 @@ pub(super) fn filtered(mut told: Told) -> Told {
     let time = json!({
         "type": "string",
         "pattern": TIME,
-        "description": "A date, or a time as RFC 3339 has it.",
+        "description": "A date from 1970 on, or a time as RFC 3339 has it.",
     });
     told.whose(For::Auditors)
         .query("start_time", &time, "Not before this time.")
@@ -337,8 +342,66 @@ mod tests {
         let whole = body([chunk("a"), chunk(""), chunk("b")].into_iter(), ());
         let read = async |body| read_bounded(body, 100, Duration::from_secs(5)).await;
         assert_eq!(&*read(whole).await.unwrap(), b"ab");
+    use regex::Regex;
         let broken = [chunk("a"), Err("the database is gone"), chunk("b")];
         let broken = body(broken.into_iter(), ());
         assert!(read(broken).await.is_err());
+    /// Regression for #8: the document let pass what was refused, as days that a month does not have.
+    #[test]
+    fn what_the_document_says_of_times_is_what_is_taken() {
+        let pattern = Regex::new(TIME).unwrap();
+        let check = |text: &str| {
+            let is_read = Wall::from_rfc3339(text).is_some();
+            assert_eq!(pattern.is_match(text), is_read, "{text}");
+            is_read
+        };
+        let years = (0..2).chain(1960..2110).chain(2390..2410);
+        let (mut read, years) = (0, years.chain([3000, 3200, 9600, 9900, 9996, 9999]));
+        for year in years {
+            for month in 0..=13 {
+                for day in 0..=32 {
+                    read += usize::from(check(&format!("{year:04}-{month:02}-{day:02}")));
+                }
+            }
+        }
+        assert!(read > 60_000, "{read}");
+        for time in [
+            "00:00:00Z",
+            "00:00:00+23:59",
+            "23:59:59.123-23:59",
+            "12:00:00z",
+        ] {
+            for date in ["1970-01-01", "9999-12-31"] {
+                assert!(check(&format!("{date}T{time}")), "{date}T{time}");
+            }
+        }
+        for wrong in [
+            "2026-01-01T",
+            "2026-01-01T24:00:00Z",
+            "2026-01-01T00:00:00.Z",
+        ] {
+            assert!(!check(wrong));
+        }
+    }
+
+    #[test]
+    fn every_list_that_is_taken_is_in_the_document() {
+        let told = filtered(Told::giving::<Page>("Lists."));
+        let check = |name: &str, list: &str| {
+            let mut parameters = told.parameters.iter();
+            let one = parameters.find(|one| one["name"] == name).unwrap();
+            let pattern = one["schema"]["pattern"].as_str().unwrap();
+            assert!(Regex::new(pattern).unwrap().is_match(list), "{name}: {one}");
+        };
+        check("decision", "ask,deny");
+        check("severity", "high,critical");
+        check("risk_level", "medium,high");
+        check("source", "mcp,hook");
+        check(
+            "flow_type",
+            "internal→external,internal->internal,external_to_internal",
+        );
+    }
+
     }
 }

@@ -178,6 +178,11 @@ fn operation(method: &str, path: &str, told: &Told, schemas: &mut Schemas) -> Va
         "parameters": parameters,
         "responses": responses(method, told, &mut schemas.sent),
     });
+    // Callers without a credential are let in on loopback unless `require_auth` says otherwise.
+    if let (For::Anybody | For::Agents, Some(operation)) = (told.whose, operation.as_object_mut()) {
+        let security = json!([{ "key": [] }, { "token": [] }, {}]);
+        operation.insert("security".to_owned(), security);
+    }
     if let (Some(body), Some(operation)) = (told.body, operation.as_object_mut()) {
         let schema = body(&mut schemas.read);
         let content = json!({ "application/json": { "schema": schema } });
@@ -317,6 +322,25 @@ mod tests {
         assert_eq!(post["requestBody"][0], reference("TokenScopeInput"));
         assert_eq!(post["requestBody"][1]["items"], reference("Operation"));
         assert_eq!(post["responses"][1], reference("Operation"));
+    }
+
+    /// Regression for #8: what answers without a credential was told to need one.
+    #[test]
+    fn what_needs_no_credential_says_so() {
+        let document = document(&routes(), &super::super::outside());
+        let check = |method: &str, path: &str, optional: bool| {
+            let security = &document["paths"][path][method]["security"];
+            let expect = if optional {
+                json!([{ "key": [] }, { "token": [] }, {}])
+            } else {
+                Value::Null
+            };
+            assert_eq!(*security, expect, "{method} {path}");
+        };
+        check("get", "/api/v1/openapi.json", true);
+        check("post", "/api/v1/tools/call", true);
+        check("get", "/api/v1/activity", false);
+        check("get", "/api/v1/config", false);
     }
 
     #[test]
