@@ -155,10 +155,16 @@ fn number(name: &str, value: &str, most: usize) -> Result<usize, Error> {
     number.ok_or_else(|| wrong(name, value, &format!("it is a number up to {most}")))
 }
 
-/// Reads the values of a field, which may be several with commas between.
+/// Reads the values of a field, which may be several with commas between where none has one in it.
 fn values(field: Field, text: &str) -> Result<Vec<String>, Error> {
     let Some(known) = field.known() else {
-        return Ok(vec![text.to_owned()]);
+        let is_list = matches!(field, Field::Upstream | Field::Detection) && text.contains(',');
+        if !is_list {
+            return Ok(vec![text.to_owned()]);
+        }
+        let values = text.split(',').map(str::trim);
+        let values = values.filter(|value| !value.is_empty());
+        return Ok(values.map(str::to_owned).collect());
     };
     let mut values = Vec::new();
     for value in text.split(',').map(str::trim) {

@@ -8,16 +8,16 @@ pub(crate) struct ActivityFilter {
     /// Only records of these types, as `tool_call,policy_decision`.
     #[arg(long = "type", value_name = "TYPES")]
     pub(crate) kind: Option<String>,
-    /// Only those of an upstream.
-    #[arg(long, value_name = "NAME")]
+    /// Only those of an upstream, or of several, as `github,slack`.
+    #[arg(long, value_name = "NAMES")]
     pub(crate) server: Option<String>,
     /// Only those of a tool, prompt or resource.
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
-    /// Only calls that ended so: success, error, blocked, rejected or pending.
+    /// Only calls that ended so: success, error, blocked, rejected or pending, or several, as `blocked,rejected`.
     #[arg(long)]
     pub(crate) status: Option<String>,
-    /// Only calls about which this was decided: allow, warn, ask or deny.
+    /// Only calls about which this was decided: allow, warn, ask or deny, or several, as `ask,deny`.
     #[arg(long)]
     pub(crate) decision: Option<String>,
     /// Only those of a conversation, and of those linked with it.
@@ -32,7 +32,7 @@ pub(crate) struct ActivityFilter {
     /// Only what the hooks of an agent reported, as `claude-code`.
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// Only those in which data moved so, as `internal_to_external`.
+    /// Only those in which data moved so, as `internal_to_external`, or several.
     #[arg(long, value_name = "FLOW")]
     pub(crate) flow_type: Option<String>,
     /// Only those of this risk and above: none, medium, high or critical.
@@ -47,10 +47,10 @@ pub(crate) struct ActivityFilter {
         default_missing_value = "true"
     )]
     pub(crate) sensitive_data: Option<String>,
-    /// Only those with data of this type or family, as `api_token`.
-    #[arg(long, value_name = "TYPE")]
+    /// Only those with data of these types or families, as `api_token,private_key`.
+    #[arg(long, value_name = "TYPES")]
     pub(crate) detection_type: Option<String>,
-    /// Only those whose heaviest finding weighs this: info, low, medium, high or critical.
+    /// Only those whose heaviest finding weighs this: info, low, medium, high or critical, or several.
     #[arg(long)]
     pub(crate) severity: Option<String>,
     /// Not before this time, as `2026-01-31T12:00:00Z` or `2026-01-31`.

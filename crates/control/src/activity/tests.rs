@@ -199,6 +199,10 @@ fn what_is_asked_is_understood() {
         check("flow_type", spelling, Field::FlowType, &out);
     }
     check("tool", "a,b", Field::Tool, &["a,b"]);
+    check("server", "a, b,", Field::Upstream, &["a", "b"]);
+    check("server", "a", Field::Upstream, &["a"]);
+    check("detection_type", "a,b", Field::Detection, &["a", "b"]);
+    check("decision", "ask,deny", Field::Decision, &["ask", "deny"]);
     let query = ask(&[("limit", "7"), ("offset", "3"), ("cursor", "9")]).unwrap();
     assert_eq!((query.limit, query.skip), (7, 3));
     assert_eq!(query.before, Some(Cursor::from(9)));

@@ -51,15 +51,17 @@ const TIME: &str = "^((19[7-9][0-9]|[2-9][0-9]{3})-\
 pub(super) fn filtered(mut told: Told) -> Told {
     for field in Field::ALL {
         let schema = match (field, field.known()) {
-            (Field::Kind | Field::Status, Some(known)) => {
-                let one = known.join("|");
+            (Field::Sensitive, Some(known)) => json!({ "type": "string", "enum": known }),
+            (_, Some(known)) => {
+                let one = known.join("|").replace('→', "(→|->|_to_)");
                 json!({ "type": "string", "pattern": format!("^({one})(,({one}))*$") })
             }
-            (_, Some(known)) => json!({ "type": "string", "enum": known }),
             (_, None) => json!({ "type": "string" }),
         };
         let about = match field {
-            Field::RiskLevel => "That level and above.",
+            Field::RiskLevel => {
+                "That level and above; of several, with commas between, the lowest."
+            }
             Field::Session => {
                 "The session, by its id on record, the client's `Mcp-Session-Id` or the agent's own \
                  name for it, with those that are linked with it, in the order in which calls began."
@@ -68,7 +70,14 @@ pub(super) fn filtered(mut told: Told) -> Told {
                 "One or several, with commas between. Lists leave out an `intent` that was followed, \
                  and an `approval` that was answered, unless types are named."
             }
-            Field::Status => "One or several, with commas between.",
+            Field::Source
+            | Field::Upstream
+            | Field::Status
+            | Field::Decision
+            | Field::FlowType
+            | Field::Severity
+            | Field::Operation => "One or several, with commas between.",
+            Field::Detection => "One or several types or families, with commas between.",
             Field::Request => "Only records of one request.",
             Field::Parent => "Only records that are part of one.",
             Field::Agent => "Only what an agent's hooks reported.",
@@ -333,19 +342,10 @@ fn lost() -> Response {
 #[cfg(test)]
 mod tests {
     use mcpproxy_mcp::body::read_bounded;
+    use regex::Regex;
 
     use super::*;
 
-    #[tokio::test]
-    async fn an_export_that_breaks_off_does_not_look_whole() {
-        let chunk = |text: &str| Ok::<_, &str>(text.as_bytes().to_vec());
-        let whole = body([chunk("a"), chunk(""), chunk("b")].into_iter(), ());
-        let read = async |body| read_bounded(body, 100, Duration::from_secs(5)).await;
-        assert_eq!(&*read(whole).await.unwrap(), b"ab");
-    use regex::Regex;
-        let broken = [chunk("a"), Err("the database is gone"), chunk("b")];
-        let broken = body(broken.into_iter(), ());
-        assert!(read(broken).await.is_err());
     /// Regression for #8: the document let pass what was refused, as days that a month does not have.
     #[test]
     fn what_the_document_says_of_times_is_what_is_taken() {
@@ -403,5 +403,14 @@ mod tests {
         );
     }
 
+    #[tokio::test]
+    async fn an_export_that_breaks_off_does_not_look_whole() {
+        let chunk = |text: &str| Ok::<_, &str>(text.as_bytes().to_vec());
+        let whole = body([chunk("a"), chunk(""), chunk("b")].into_iter(), ());
+        let read = async |body| read_bounded(body, 100, Duration::from_secs(5)).await;
+        assert_eq!(&*read(whole).await.unwrap(), b"ab");
+        let broken = [chunk("a"), Err("the database is gone"), chunk("b")];
+        let broken = body(broken.into_iter(), ());
+        assert!(read(broken).await.is_err());
     }
 }
