@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use mcpproxy_core::Side;
+
 use crate::fold::fold;
 use crate::hits::SecretHit;
 use crate::pool::{Pool, Seen};
@@ -70,7 +72,10 @@ impl Blob {
     /// Tells whether at least half of it is values that were recognized there: who reads them knows
     /// what the run says.
     pub(crate) fn is_recognized(&self, state: &State, secrets: &[SecretHit]) -> bool {
-        let fits = |hit: &&SecretHit| hit.enough && hit.leaf == self.leaf;
+        // What is known from outside is no objection by itself.
+        let fits = |hit: &&SecretHit| {
+            hit.enough && hit.leaf == self.leaf && hit.origin.side == Side::Inside
+        };
         let values: Vec<u16> = secrets.iter().filter(fits).map(|hit| hit.number).collect();
         if values.is_empty() {
             return false;
