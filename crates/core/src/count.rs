@@ -11,8 +11,6 @@ use crate::history::{ActivityQuery, Field};
 const CALLS: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 /// The record of a call that is about to leave; it stands again, with how it ended.
 pub const INTENT: &str = "intent";
-/// The record of a question to a person, and of its answer.
-pub const QUESTION: &str = "approval";
 /// How calls end that were stopped.
 pub const STOPPED: [&str; 2] = ["blocked", "rejected"];
 /// Keys that are told apart; the rest is counted under [`OTHERS`].
@@ -42,8 +40,8 @@ pub fn is_use(method: &str) -> bool {
 }
 
 /// What is to be counted: every record that a question is about. Of an [`INTENT`] this is so where nothing
-/// followed it, as of a call that is under way or that a stop cut off, and it then stands for the call; of a
-/// question to a person where nothing answered it. Who asks for a type has all of that type counted.
+/// followed it, as of a call that is under way or that a stop cut off, and it then stands for the call;
+/// who asks for a type has all of that type counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CountQuery {
     /// The question. How many records it wants does not matter, nor in which order.
@@ -87,9 +85,8 @@ pub struct Counted {
     /// For each of the fields that were asked for: the values, with a colon between those of several
     /// fields, how many records have them, and how many of these are calls that were stopped.
     pub groups: Vec<BTreeMap<String, (u64, u64)>>,
-    /// From when on what is open is counted, intents and questions, where the log has more than it was
-    /// looked through for them.
-    pub open_since: Option<Wall>,
+    /// From when on intents are counted, where the log has more than it was looked through for them.
+    pub intents_since: Option<Wall>,
 }
 
 impl Counted {
@@ -98,7 +95,7 @@ impl Counted {
         Self {
             cells: BTreeMap::new(),
             groups: vec![BTreeMap::new(); asked.by.len()],
-            open_since: None,
+            intents_since: None,
         }
     }
 

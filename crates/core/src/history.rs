@@ -213,9 +213,9 @@ impl ActivityQuery {
         wanted.any(|(field, _)| *field == Field::Kind)
     }
 
-    /// Tells whether what is open can be in the answer without being asked for by its type: intents and
-    /// questions to a person are pending.
-    pub fn may_meet_open(&self) -> bool {
+    /// Tells whether intents can be in the answer without being asked for by their type: what is about
+    /// to leave is pending.
+    pub fn may_meet_intents(&self) -> bool {
         let mut wanted = self.wanted.iter();
         let is_pending = |values: &[String]| values.iter().any(|one| one == "pending");
         !self.asks_for_types()

@@ -33,16 +33,16 @@ pub enum Happening {
     Elicited {
         /// The call.
         call: Box<Call>,
-        /// Whether it may leave, or that nobody said.
+        /// Whether it may leave.
         outcome: &'static str,
     },
-    /// A person answered, or nobody did in time.
+    /// A person answered.
     Answered {
         /// What was asked.
         about: Box<Approval>,
         /// What was said.
         outcome: &'static str,
-        /// Who said so; the caller where nobody did.
+        /// Who said so.
         by: String,
     },
 }

@@ -13,8 +13,6 @@ use serde::Serialize;
 use crate::names;
 use crate::shown;
 
-/// The status of what has not ended.
-pub(crate) const PENDING: &str = "pending";
 /// About what a record needs beside its texts: numbers, hashes, and what finds it.
 const FIXED: usize = 320;
 
@@ -194,11 +192,6 @@ impl<'a> Columns<'a> {
         let hook = hook.flatten();
         let hook = hook.as_ref().map(|(phase, owner)| (&**phase, &**owner));
         count::is_call(self.kind, &self.method, self.status, hook)
-    }
-
-    /// Tells whether it is a question to a person; whether anything answered it is not to be seen from it.
-    pub(crate) fn is_open_question(&self) -> bool {
-        self.kind == count::QUESTION && self.status == PENDING
     }
 
     /// Tells whether the record is what a question is about.

@@ -34,7 +34,6 @@ mod sqlite;
 mod tally;
 mod timeline;
 mod tls;
-mod unanswered;
 mod unfollowed;
 mod upkeep;
 mod verify;

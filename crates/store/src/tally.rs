@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use mcpproxy_core::count::{INTENT, QUESTION, STOPPED, is_use};
+use mcpproxy_core::count::{INTENT, STOPPED, is_use};
 use mcpproxy_core::{Cell, CountQuery, Counted, Field, Wall};
 
 use crate::block::{Bits, CALLS, How, SIZE, code, how};
-use crate::columns::{Columns, PENDING, signed};
+use crate::columns::{Columns, signed};
 
 /// What every count tells records apart by.
 const FIELDS: [Field; 4] = [
@@ -164,9 +164,6 @@ impl<'a> Tally<'a> {
         let mut records = records.clone();
         if !self.asked.query.asks_for_types() {
             records.minus(&found.any(code(Field::Kind), |kind| kind == INTENT));
-            let mut questions = found.any(code(Field::Kind), |kind| kind == QUESTION);
-            questions.and(&found.any(code(Field::Status), |status| status == PENDING));
-            records.minus(&questions);
         }
         for (field, values) in &self.wanted {
             let meant = |value: &str| values.iter().any(|one| one == value);
@@ -206,11 +203,9 @@ impl<'a> Tally<'a> {
         });
     }
 
-    /// Looks at a record, and counts it if it is meant. Which intents and questions are is not to be seen
-    /// from them.
+    /// Looks at a record, and counts it if it is meant. Which intents are is not to be seen from them.
     pub(crate) fn look(&mut self, columns: &Columns<'_>) {
-        let may_be_open = columns.kind == INTENT || columns.is_open_question();
-        if !may_be_open || self.asked.query.asks_for_types() {
+        if columns.kind != INTENT || self.asked.query.asks_for_types() {
             self.add(columns, columns.is_call());
         }
     }
@@ -220,14 +215,9 @@ impl<'a> Tally<'a> {
         self.add(intent, is_use(&intent.method));
     }
 
-    /// Looks at a question that nothing answered.
-    pub(crate) fn look_at_unanswered(&mut self, question: &Columns<'_>) {
-        self.add(question, false);
-    }
-
-    /// Notes that such intents or questions are counted from a time on.
+    /// Notes that such intents are counted from a time on.
     pub(crate) fn note_since(&mut self, since: Option<Wall>) {
-        self.counted.open_since = self.counted.open_since.max(since);
+        self.counted.intents_since = since;
     }
 
     fn add(&mut self, columns: &Columns<'_>, is_call: bool) {

@@ -44,7 +44,7 @@ pub(crate) struct Unfollowed {
 impl Unfollowed {
     /// Begins a search; there is none where a question can be about no such intent.
     pub(crate) fn new(query: &ActivityQuery) -> Option<Self> {
-        query.may_meet_open().then(|| Self {
+        query.may_meet_intents().then(|| Self {
             from: query.from.map_or(i64::MIN, |from| signed(from.0)),
             to: query.to.map_or(i64::MAX, |to| signed(to.0)),
             most: MOST_BLOCKS,

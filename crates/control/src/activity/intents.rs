@@ -1,12 +1,11 @@
 //! Intents in lists and exports. In strict mode a call is on record before it leaves, and once more with
 //! how it ended. A list tells of a call once: by its intent only where nothing followed it, as of a call
-//! that is under way or that a stop cut off. A question to a person is on record when it is put, and once
-//! more with its answer, and told of in the same way. Whoever asks for a type gets all that is of it. Counts
-//! keep to the same, by the log itself.
+//! that is under way or that a stop cut off. Whoever asks for a type gets all that is of it. Counts keep
+//! to the same, by the log itself.
 
 use std::collections::BTreeSet;
 
-use mcpproxy_core::count::{INTENT, QUESTION};
+use mcpproxy_core::count::INTENT;
 use mcpproxy_core::{ActivityPage, ActivityQuery, ActivityReader, CallId, Field, ReadFault, Wall};
 use serde::Deserialize;
 
@@ -15,8 +14,6 @@ use super::{CALLS, CHUNK};
 #[cfg(test)]
 mod tests;
 
-/// What is asked and waits, as a call that is about to leave.
-const PENDING: &str = "pending";
 /// Records that are looked through for one page. Where nearly all are intents that were followed, a
 /// page ends here with fewer than are wanted, and the next goes on.
 const MOST_LOOKED: usize = 10_000;
@@ -29,26 +26,10 @@ struct Seen {
     kind: String,
     #[serde(default)]
     request_id: String,
-    #[serde(default)]
-    parent_id: Option<String>,
-    #[serde(default)]
-    status: String,
     timestamp: String,
 }
 
-impl Seen {
-    /// Tells whether it is a question to a person, which something may have answered.
-    fn is_question(&self) -> bool {
-        self.kind == QUESTION && self.status == PENDING
-    }
-
-    /// Tells whether it is an answer.
-    fn is_answer(&self) -> bool {
-        self.kind == QUESTION && self.status != PENDING
-    }
-}
-
-/// Returns a page without the intents that were followed and the questions that were answered.
+/// Returns a page without the intents that were followed.
 pub(super) fn page(
     log: &dyn ActivityReader,
     query: &ActivityQuery,
@@ -62,7 +43,7 @@ fn page_within(
     query: &ActivityQuery,
     most: usize,
 ) -> Result<ActivityPage, ReadFault> {
-    if !query.may_meet_open() || (query.skip > 0 && has_none(log, query)?) {
+    if !query.may_meet_intents() || (query.skip > 0 && has_none(log, query)?) {
         return log.page(query);
     }
     let mut sifted = Sifted {
@@ -90,21 +71,17 @@ fn page_within(
     Ok(sifted.page)
 }
 
-/// Tells whether a question is about no intent and no question to a person at all, as in a log that was
-/// never strict: the log can then skip records by itself.
+/// Tells whether a question is about no intent at all, as in a log that was never strict: the log can
+/// then skip records by itself.
 fn has_none(log: &dyn ActivityReader, query: &ActivityQuery) -> Result<bool, ReadFault> {
-    for kind in [INTENT, QUESTION] {
-        let mut open = ActivityQuery {
-            skip: 0,
-            limit: 1,
-            ..query.clone()
-        };
-        open.wanted.push((Field::Kind, vec![kind.to_owned()]));
-        if !log.page(&open)?.records.is_empty() {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    let mut intents = ActivityQuery {
+        skip: 0,
+        limit: 1,
+        ..query.clone()
+    };
+    let kind = (Field::Kind, vec![INTENT.to_owned()]);
+    intents.wanted.push(kind);
+    Ok(log.page(&intents)?.records.is_empty())
 }
 
 /// A page that is being put together.
@@ -152,7 +129,7 @@ pub(super) fn sifted(
     query: &ActivityQuery,
     records: Vec<String>,
 ) -> Result<Vec<String>, ReadFault> {
-    if !query.may_meet_open() {
+    if !query.may_meet_intents() {
         return Ok(records);
     }
     let shown = shown(log, &records)?;
@@ -162,13 +139,9 @@ pub(super) fn sifted(
         .collect())
 }
 
-/// Says of each record whether it is shown: an intent only if nothing followed it, a question only if
-/// nothing answered it.
+/// Says of each record whether it is shown: an intent only if nothing followed it.
 fn shown(log: &dyn ActivityReader, records: &[String]) -> Result<Vec<bool>, ReadFault> {
-    let may_be = |record: &String| {
-        let is_of = |kind: &str| record.contains(&format!("\"{kind}\""));
-        is_of(INTENT) || is_of(QUESTION)
-    };
+    let may_be = |record: &String| record.contains("\"intent\"");
     if !records.iter().any(may_be) {
         return Ok(vec![true; records.len()]);
     }
@@ -183,15 +156,9 @@ fn shown(log: &dyn ActivityReader, records: &[String]) -> Result<Vec<bool>, Read
     let open = intents.into_iter().filter(|one| !ended.contains(&one.id));
     let open: Vec<&Seen> = open.collect();
     ended.extend(followed(log, open)?);
-    let questions = seen.iter().flatten().filter(|one| one.is_question());
-    let answered = answered(log, questions)?;
-    let is_shown = |one: &Option<Seen>| match one {
-        Some(one) if one.kind == INTENT => !ended.contains(&one.id),
-        Some(one) if one.is_question() => {
-            let about = one.parent_id.as_ref();
-            about.is_none_or(|about| !answered.contains(about))
-        }
-        Some(_) | None => true,
+    let is_shown = |one: &Option<Seen>| {
+        let intent = one.as_ref().filter(|one| one.kind == INTENT);
+        intent.is_none_or(|one| !ended.contains(&one.id))
     };
     Ok(seen.iter().map(is_shown).collect())
 }
@@ -245,39 +212,4 @@ fn ends_of(open: &[&Seen]) -> Option<ActivityQuery> {
         limit: CHUNK,
         ..ActivityQuery::default()
     })
-}
-
-/// Returns the calls, of those that some questions are about, of which the log has an answer. It is part of
-/// the same call, and of a later time.
-fn answered<'a>(
-    log: &dyn ActivityReader,
-    questions: impl Iterator<Item = &'a Seen> + Clone,
-) -> Result<BTreeSet<String>, ReadFault> {
-    let about = questions.clone().filter_map(|one| one.parent_id.clone());
-    let about: BTreeSet<String> = about.collect();
-    let mut answered = BTreeSet::new();
-    if about.is_empty() {
-        return Ok(answered);
-    }
-    let times = questions.filter_map(|one| Wall::from_rfc3339(&one.timestamp));
-    let mut query = ActivityQuery {
-        from: times.min(),
-        limit: CHUNK,
-        wanted: vec![
-            (Field::Kind, vec![QUESTION.to_owned()]),
-            (Field::Parent, about.into_iter().collect()),
-        ],
-        ..ActivityQuery::default()
-    };
-    loop {
-        let page = log.page(&query)?;
-        let records = page.records.iter();
-        let records = records.filter_map(|record| serde_json::from_str::<Seen>(record).ok());
-        let answers = records.filter(Seen::is_answer);
-        answered.extend(answers.filter_map(|one| one.parent_id));
-        let Some(next) = page.next else {
-            return Ok(answered);
-        };
-        query.before = Some(next);
-    }
 }

@@ -309,7 +309,7 @@ impl Summing {
         for (cell, many) in counted.cells {
             self.add(&cell, many);
         }
-        if let Some(since) = counted.open_since {
+        if let Some(since) = counted.intents_since {
             self.stop(Some(since.rfc3339()));
         }
         let mut groups = counted.groups.into_iter();

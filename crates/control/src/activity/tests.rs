@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use mcpproxy_core::count::{INTENT, QUESTION, is_call, is_use};
+use mcpproxy_core::count::{INTENT, is_call, is_use};
 use mcpproxy_core::{Cell, CountQuery, Counted, Order};
 
 use super::*;
@@ -69,14 +69,6 @@ impl ActivityReader for Memory {
             let is_unfollowed = kind == INTENT && !asked.query.asks_for_types();
             let follows = |one: &&Value| one["id"] == record["id"] && one["type"] != INTENT;
             if is_unfollowed && self.0.iter().any(|one| follows(&one)) {
-                continue;
-            }
-            let waits = |one: &Value| one["type"] == QUESTION && one["status"] == "pending";
-            let answers = |one: &&Value| {
-                one["type"] == QUESTION && !waits(one) && one["parent_id"] == record["parent_id"]
-            };
-            let is_open = waits(&record) && !asked.query.asks_for_types();
-            if is_open && self.0.iter().any(|one| answers(&one)) {
                 continue;
             }
             let is_call = is_call(&kind, method, &status, hook);

@@ -13,7 +13,6 @@ use mcpproxy_hooks::guards::context;
 use mcpproxy_text as text;
 
 use super::{Engine, Judged};
-use crate::chronicle::Happening;
 use crate::pipeline::review;
 use crate::ready::{EngineSettings, Ready};
 use crate::record::record;
@@ -37,6 +36,11 @@ pub enum Recording {
 }
 
 impl Engine {
+    /// How many alerts were lost since the start, for whoever sends them to count.
+    pub fn alerts_lost(&self) -> &Arc<AtomicU64> {
+        &self.alerts_lost
+    }
+
     /// Finds out whether a call can be written down, before it leaves.
     pub(super) async fn recordable(
         &self,
@@ -139,7 +143,6 @@ impl Engine {
     /// Ends the sessions that have rested too long, and writes down what they came to.
     pub async fn sweep(&self) {
         self.ask_about_resting().await;
-        self.record_lapsed().await;
         let ended = self.tracker.expire(self.clock.tick());
         self.summarize(ended).await;
         self.events
@@ -148,19 +151,6 @@ impl Engine {
         let kept = self.habits_kept.load(Ordering::Relaxed);
         if now.abs_diff(kept) >= KEEP_HABITS {
             self.keep_habits().await;
-        }
-    }
-
-    /// Puts on record that questions lapsed: each would wait for ever otherwise.
-    pub async fn record_lapsed(&self) {
-        for about in self.approvals.lapsed(self.clock.tick()) {
-            let by = about.principal.clone();
-            self.chronicle(Happening::Answered {
-                about: Box::new(about),
-                outcome: "lapsed",
-                by,
-            })
-            .await;
         }
     }
 
@@ -231,8 +221,6 @@ impl Engine {
     /// Ends every session: the process stops, and what was followed is not known afterwards. Sessions
     /// that are shared go on elsewhere: who sees them end writes down what they came to.
     pub async fn finish(&self) {
-        self.approvals.end();
-        self.record_lapsed().await;
         if self.is_shared() && !self.is_alone() {
             self.tell_all().await;
         } else {
@@ -300,11 +288,6 @@ impl Engine {
     /// Returns how many records were lost since the start.
     pub fn records_lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed) + self.sink.lost()
-    }
-
-    /// How many alerts were lost since the start, for whoever sends them to count.
-    pub fn alerts_lost(&self) -> &Arc<AtomicU64> {
-        &self.alerts_lost
     }
 }
 

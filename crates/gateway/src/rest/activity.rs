@@ -68,7 +68,7 @@ pub(super) fn filtered(mut told: Told) -> Told {
             }
             Field::Kind => {
                 "One or several, with commas between. Lists leave out an `intent` that was followed, \
-                 and an `approval` that was answered, unless types are named."
+                 unless types are named."
             }
             Field::Source
             | Field::Upstream

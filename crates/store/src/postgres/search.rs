@@ -136,24 +136,19 @@ impl<'a> Search<'a> {
     /// Answers in the order in which records were written.
     fn written(mut self) -> Result<ActivityPage, Fault> {
         let mut paging = Paging::new(self.query, self.lost);
-        self.each_written(&mut |place, row| paging.take(place, row))?;
-        Ok(paging.finish())
-    }
-
-    /// Hands on the records that may be meant, in the order in which they were written, backwards.
-    fn each_written(&mut self, take: Take<'_>) -> Result<(), Fault> {
         let (first, last) = self.places;
         let (oldest, mut newest) = (first / SIZE, last / SIZE);
         let [mut many, most] = BLOCKS;
         while last >= first && newest >= oldest {
             let from = oldest.max(newest - many + 1);
-            if self.fetch(from, newest, take)? == Further::No {
+            let mut take = |place, row: &Row<'_>| paging.take(place, row);
+            if self.fetch(from, newest, &mut take)? == Further::No {
                 break;
             }
             newest = from - 1;
             many = (many * 2).min(most);
         }
-        Ok(())
+        Ok(paging.finish())
     }
 
     /// Hands on the records of some blocks that may be meant.

@@ -12,7 +12,6 @@ use crate::block::{Bits, SIZE, code};
 use crate::database::Fault;
 use crate::paging::Further;
 use crate::tally::{Found, Reach, Tally};
-use crate::unanswered::Unanswered;
 use crate::unfollowed::{Met, Spans, Unfollowed};
 
 /// Blocks whose bitmaps are in memory at once.
@@ -62,13 +61,6 @@ pub(super) fn count(connection: &Connection, asked: &CountQuery) -> Result<Count
             })?;
         }
         tally.note_since(since);
-    }
-    if let Some(mut unanswered) = Unanswered::new(&asked.query) {
-        let query = Unanswered::query(&asked.query);
-        Search::new(connection, &query)?.each_written((first, last), |_, row| {
-            Ok(unanswered.meet(&row.columns, |open| tally.look_at_unanswered(open)))
-        })?;
-        tally.note_since(unanswered.finish());
     }
     Ok(tally.finish())
 }

@@ -293,16 +293,6 @@ impl<'a> Search<'a> {
         let (first, last) = ends(self.connection)?;
         let before = self.query.before;
         let last = last.min(before.map_or(i64::MAX, |before| signed(before.place) - 1));
-        self.each_written((first, last), |seq, row| paging.take(seq, row))?;
-        Ok(paging.finish())
-    }
-
-    /// Hands on the records from a place to another that may be meant, in this order backwards.
-    pub(super) fn each_written(
-        &mut self,
-        (first, last): (i64, i64),
-        mut take: impl FnMut(i64, &crate::database::Row<'_>) -> Result<Further, Fault>,
-    ) -> Result<(), Fault> {
         for block in (first / SIZE..=last / SIZE).rev() {
             let candidates = self.candidates(block)?;
             if candidates.is_empty() {
@@ -312,12 +302,13 @@ impl<'a> Search<'a> {
                 if !(first..=last).contains(&seq) {
                     continue;
                 }
-                if self.look(seq, &mut take)? == Some(Further::No) {
-                    return Ok(());
+                let further = self.look(seq, |seq, row| paging.take(seq, row))?;
+                if further == Some(Further::No) {
+                    return Ok(paging.finish());
                 }
             }
         }
-        Ok(())
+        Ok(paging.finish())
     }
 
     /// Answers in the order in which calls began.

@@ -383,12 +383,6 @@ pub async fn fill_mixed(sink: &dyn ActivitySink) {
                 principal: "long ".repeat(60),
                 ..plain
             },
-            // Three questions in four are answered, a while later.
-            6 if number % 30 == 6 => Record {
-                status: Status::Pending,
-                ..question(number, number)
-            },
-            6 if number % 60 == 26 || number % 120 == 56 => question(number, number - 20),
             _ => plain,
         };
         while sink.append(one.clone(), Durability::Relaxed).await == Err(SinkFault::Full) {
@@ -396,15 +390,6 @@ pub async fn fill_mixed(sink: &dyn ActivitySink) {
         }
     }
     sink.flush().await.unwrap();
-}
-
-/// An answer about a call.
-fn question(number: u64, about: u64) -> Record {
-    Record {
-        kind: "approval",
-        parent_id: Some(record(about).id),
-        ..record(number)
-    }
 }
 
 /// Counts of what [`fill_mixed`] made are those of the records that pages give.
@@ -428,7 +413,7 @@ pub fn counts_what_pages_give(reader: &dyn ActivityReader) {
     let all = (0, 10_000);
     let tools: &[Field] = &[Field::Upstream, Field::Tool];
     let total = check(&[], all, 700, &[&[Field::Upstream], tools]);
-    assert_eq!(total, 5700 - 150, "all but what was followed or answered");
+    assert_eq!(total, 5700, "all but the intents that were followed");
     check(&[], (1000, 5000), 10_000, &[&[Field::Session]]);
     check(&[], (0, 5999), 6000, &[&[Field::Principal]]);
     check(&[], (2100, 2200), 10, &[]);
@@ -441,15 +426,10 @@ pub fn counts_what_pages_give(reader: &dyn ActivityReader) {
     );
     assert_eq!(check(&[(Field::Kind, &["intent"])], all, 1000, &[]), 600);
     let pending: (Field, &[&str]) = (Field::Status, &["pending"]);
-    assert_eq!(check(&[pending], all, 1000, &[tools]), 300 + 50);
-    // One question in a hundred and twenty is open, whenever others were answered.
-    let open = (2000..=3000).filter(|number| number % 120 == 96).count();
-    let open = 50 + u64::try_from(open).unwrap();
-    assert_eq!(check(&[pending], (2000, 3000), 100, &[tools]), open);
-    let questions: (Field, &[&str]) = (Field::Kind, &["approval"]);
-    assert_eq!(check(&[questions, pending], all, 1000, &[]), 200);
+    assert_eq!(check(&[pending], all, 1000, &[tools]), 300);
+    assert_eq!(check(&[pending], (2000, 3000), 100, &[tools]), 50);
     assert_eq!(check(&[(Field::Agent, &["co\"dex"])], all, 1000, &[]), 600);
-    assert_eq!(check(&[], all, 5000, &[&[Field::Agent]]), 5700 - 150);
+    assert_eq!(check(&[], all, 5000, &[&[Field::Agent]]), 5700);
 }
 
 /// Counts the records of pages one by one.
@@ -459,13 +439,8 @@ fn counted(reader: &dyn ActivityReader, asked: &CountQuery) -> Counted {
         let page = reader.page(&query).unwrap();
         for record in &page.records {
             let record: Value = serde_json::from_str(record).unwrap();
-            let is_told = match record["type"].as_str().unwrap() {
-                _ if asked.query.asks_for_types() => true,
-                "intent" => !is_followed(reader, &record),
-                "approval" if record["status"] == "pending" => !is_answered(reader, &record),
-                _ => true,
-            };
-            if is_told {
+            let is_told = record["type"] != "intent" || asked.query.asks_for_types();
+            if is_told || !is_followed(reader, &record) {
                 add(&mut counted, asked, &record);
             }
         }
@@ -484,13 +459,6 @@ fn is_followed(reader: &dyn ActivityReader, intent: &Value) -> bool {
     last["type"] != "intent"
 }
 
-/// Tells whether something answers a question, whenever.
-fn is_answered(reader: &dyn ActivityReader, question: &Value) -> bool {
-    let about = question["parent_id"].as_str().unwrap();
-    let about = query(&[(Field::Parent, &[about]), (Field::Kind, &["approval"])]);
-    reader.page(&about).unwrap().records.len() > 1
-}
-
 fn add(counted: &mut Counted, asked: &CountQuery, record: &Value) {
     let text = |field: Field| {
         let value = match field {
@@ -507,7 +475,7 @@ fn add(counted: &mut Counted, asked: &CountQuery, record: &Value) {
         part: (at.0 - asked.query.from.unwrap().0) / asked.part,
         // What hooks told was told before the use of a tool of the agent.
         is_call: match &*kind {
-            "message" | "approval" => false,
+            "message" => false,
             "intent" => !asked.query.asks_for_types(),
             _ => true,
         },

@@ -9,7 +9,6 @@ use super::{Further, SIZE, Search, Values, key};
 use crate::block::{Bits, code};
 use crate::database::{Fault, Row};
 use crate::tally::{Found, Reach, Tally};
-use crate::unanswered::Unanswered;
 use crate::unfollowed::{Met, Spans, Unfollowed};
 
 /// Blocks whose bitmaps are in memory at once.
@@ -63,19 +62,6 @@ impl Search<'_> {
             };
             self.fetch_places(&places, self.times(), &mut take)?;
             tally.note_since(since);
-        }
-        if let Some(mut unanswered) = Unanswered::new(&asked.query) {
-            let query = Unanswered::query(&asked.query);
-            let mut search = Search {
-                connection: &mut *self.connection,
-                query: &query,
-                lost: self.lost,
-                places: self.places,
-            };
-            search.each_written(&mut |_, row| {
-                Ok(unanswered.meet(&row.columns, |open| tally.look_at_unanswered(open)))
-            })?;
-            tally.note_since(unanswered.finish());
         }
         Ok(tally.finish())
     }
