@@ -2,7 +2,7 @@
 //! arguments; it counts once and for a time. Only where a person says so does it count for the same
 //! question about the same tool for the rest of a session.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +21,8 @@ use crate::engine::{Asked, Said};
 const MOST: usize = 1024;
 /// Answers that may count for a session at once; past that the one goes that would end first.
 const MOST_KEPT: usize = 1024;
+/// Questions that lapsed and of which no record was made yet; past that the oldest have none.
+const MOST_LAPSED: usize = 4096;
 /// How long an answer counts for a session at most: a working day.
 const DAY: Duration = Duration::from_hours(8);
 
@@ -118,6 +120,8 @@ struct Table {
     /// Questions that are answered with yes, and until when.
     kept: HashMap<Question, Tick>,
     shares: Shares,
+    /// Questions that nobody answered, for whoever puts that on record.
+    lapsed: VecDeque<Approval>,
 }
 
 /// The names under which gateways share what was answered before.
@@ -223,8 +227,23 @@ impl Approvals {
 
     /// Takes back a question whose time is over.
     pub fn lapse(&self, id: CallId) {
-        // Dropped with it is the way of an answer, which nobody waits for.
-        drop(self.table().remove(id));
+        self.table().lapse(id);
+    }
+
+    /// Returns the questions that lapsed since this was last asked, oldest first.
+    pub fn lapsed(&self, now: Tick) -> Vec<Approval> {
+        let mut table = self.table();
+        table.sweep(now);
+        std::mem::take(&mut table.lapsed).into()
+    }
+
+    /// Takes back all questions: nobody will be there to hear an answer.
+    pub fn end(&self) {
+        let mut table = self.table();
+        let waiting: Vec<_> = table.waiting.keys().copied().collect();
+        for id in waiting {
+            table.lapse(id);
+        }
     }
 
     /// Forgets an answer that nobody waited for: it is kept where every gateway finds it.
@@ -278,11 +297,23 @@ impl Table {
         Some(waiting)
     }
 
+    /// Takes back a question; tells whether it waited. Dropped with it is the way of an answer.
+    fn lapse(&mut self, id: CallId) -> bool {
+        let Some(waiting) = self.remove(id) else {
+            return false;
+        };
+        if self.lapsed.len() >= MOST_LAPSED {
+            self.lapsed.pop_front();
+        }
+        self.lapsed.push_back(waiting.shown);
+        true
+    }
+
     fn sweep(&mut self, now: Tick) {
         let stale = self.waiting.iter().filter(|(_, one)| one.until <= now);
         let stale: Vec<_> = stale.map(|(id, _)| *id).collect();
         for id in stale {
-            self.remove(id);
+            self.lapse(id);
         }
         self.granted.retain(|_, granted| granted.until > now);
         self.kept.retain(|_, until| *until > now);
@@ -296,7 +327,7 @@ impl Table {
                 let mut own = self.waiting.iter();
                 let oldest = own.find(|(_, one)| one.key.principal == who);
                 let oldest = oldest.map(|(id, _)| *id);
-                oldest.is_some_and(|id| self.remove(id).is_some())
+                oldest.is_some_and(|id| self.lapse(id))
             }
         }
     }

@@ -33,16 +33,16 @@ pub enum Happening {
     Elicited {
         /// The call.
         call: Box<Call>,
-        /// Whether it may leave.
+        /// Whether it may leave, or that nobody said.
         outcome: &'static str,
     },
-    /// A person answered.
+    /// A person answered, or nobody did in time.
     Answered {
         /// What was asked.
         about: Box<Approval>,
         /// What was said.
         outcome: &'static str,
-        /// Who said so.
+        /// Who said so; the caller where nobody did.
         by: String,
     },
 }
@@ -78,8 +78,8 @@ impl Engine {
                 server_name: name,
                 ..record("server_change", change)
             },
+            // That it was asked is over and done with; what waits is told of by the queue.
             Happening::Asked(call) => Record {
-                status: Status::Pending,
                 decision: Action::Ask,
                 effective: Action::Ask,
                 ..about(&call, record("approval", "requested"))

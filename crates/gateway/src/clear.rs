@@ -191,14 +191,12 @@ async fn ask(
             engine.chronicle(Happening::Asked(call.clone())).await;
             let said = elicited(at, &asked, origin).await;
             let outcome = match said {
-                Said::Yes => Some("approved"),
-                Said::No => Some("denied"),
-                Said::Nothing | Said::Later => None,
+                Said::Yes => "approved",
+                Said::No => "denied",
+                Said::Nothing | Said::Later => "lapsed",
             };
-            if let Some(outcome) = outcome {
-                let answered = Happening::Elicited { call, outcome };
-                engine.chronicle(answered).await;
-            }
+            let answered = Happening::Elicited { call, outcome };
+            engine.chronicle(answered).await;
             said
         }
         (Askable::Queue, _) => match queued(at, &asked).await {
@@ -267,6 +265,7 @@ async fn queued(at: &At<'_>, asked: &Asked) -> Result<Said, Failure> {
         Ok(Err(_)) => Ok(Said::Nothing),
         Err(_) if lapses <= at.deadline => {
             engine.approvals().lapse(id);
+            engine.record_lapsed().await;
             Ok(Said::Nothing)
         }
         Err(_) => Err(pending(&id.to_string())),

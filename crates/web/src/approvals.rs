@@ -20,6 +20,8 @@ use crate::policy::effect;
 use crate::session::Notice;
 use crate::shown::{plain, whole};
 
+mod past;
+
 /// What a rule may say about a tool.
 const ACTIONS: [(&str, &str); 3] = [
     ("allow", "Let every call of this tool pass"),
@@ -32,7 +34,7 @@ pub(crate) async fn show(State(site): Shared, visit: Visit) -> Response {
     let waiting = site.api.get(&visit.viewer, "/approvals").await;
     let past = site
         .api
-        .get(&visit.viewer, "/activity?decision=ask&limit=20")
+        .get(&visit.viewer, "/activity?type=approval&limit=50")
         .await;
     let now = site.clock.wall();
     let body = html! {
@@ -49,7 +51,7 @@ pub(crate) async fn show(State(site): Shared, visit: Visit) -> Response {
             let records = page.list("activities");
             html! {
                 @if records.is_empty() { (pieces::empty("Nobody was asked so far.")) }
-                @else { (crate::activity::table("Asked before", records, now)) }
+                @else { (past::table(records, now)) }
             }
         })))
     };

@@ -73,6 +73,16 @@ pub(crate) fn status(status: &str) -> Markup {
     }
 }
 
+/// What was answered to a question; nothing was where it waits, or where a restart ended it.
+pub(crate) fn answer(word: Option<&str>) -> Markup {
+    match word {
+        None => tag("high", "?", "no answer"),
+        Some("approved") => tag("good", "✓", "approved"),
+        Some("denied") => tag("critical", "✕", "denied"),
+        Some(other) => tag("none", "·", other),
+    }
+}
+
 /// What was decided.
 pub(crate) fn decision(action: &str) -> Markup {
     match action {

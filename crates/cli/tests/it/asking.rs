@@ -179,6 +179,15 @@ async fn a_question_that_lapses_lets_its_call_go() {
     assert_eq!(scene.arrived().len(), 0);
     let waiting = scene.gateway.api("/approvals").await;
     assert_eq!(waiting["approvals"], json!([]));
+    // Regression for #8: it was pending for ever.
+    until("the record that it lapsed", || async {
+        let page = scene.gateway.api("/activity?type=approval").await;
+        let said = page["activities"][0]["method"].clone();
+        (said == "lapsed").then_some(())
+    })
+    .await;
+    let pending = scene.gateway.api("/activity?status=pending").await;
+    assert_eq!(pending["activities"], json!([]));
 }
 
 #[tokio::test]
@@ -242,7 +251,12 @@ async fn questions_and_answers_are_on_record_as_part_of_their_call() {
         [&record["method"], &record["status"], &record["tool_name"]]
     };
     assert_eq!(said(0), ["denied", "blocked", "post"]);
-    assert_eq!(said(1), ["requested", "pending", "post"]);
+    assert_eq!(said(1), ["requested", "success", "post"]);
+    // Regression for #8: the question was pending for ever.
+    let pending = scene.gateway.api("/activity?status=pending").await;
+    assert_eq!(pending["activities"], json!([]));
+    let summary = scene.gateway.api("/activity/summary").await;
+    assert_eq!(summary["by_status"]["pending"], Value::Null, "{summary}");
     let none = scene.gateway.api("/activity?parent_id=nothing").await;
     assert_eq!(none["activities"], json!([]));
 }

@@ -13,6 +13,7 @@ use mcpproxy_hooks::guards::context;
 use mcpproxy_text as text;
 
 use super::{Engine, Judged};
+use crate::chronicle::Happening;
 use crate::pipeline::review;
 use crate::ready::{EngineSettings, Ready};
 use crate::record::record;
@@ -143,6 +144,7 @@ impl Engine {
     /// Ends the sessions that have rested too long, and writes down what they came to.
     pub async fn sweep(&self) {
         self.ask_about_resting().await;
+        self.record_lapsed().await;
         let ended = self.tracker.expire(self.clock.tick());
         self.summarize(ended).await;
         self.events
@@ -151,6 +153,19 @@ impl Engine {
         let kept = self.habits_kept.load(Ordering::Relaxed);
         if now.abs_diff(kept) >= KEEP_HABITS {
             self.keep_habits().await;
+        }
+    }
+
+    /// Puts on record that questions lapsed: each would wait for ever otherwise.
+    pub async fn record_lapsed(&self) {
+        for about in self.approvals.lapsed(self.clock.tick()) {
+            let by = about.principal.clone();
+            self.chronicle(Happening::Answered {
+                about: Box::new(about),
+                outcome: "lapsed",
+                by,
+            })
+            .await;
         }
     }
 
@@ -221,6 +236,8 @@ impl Engine {
     /// Ends every session: the process stops, and what was followed is not known afterwards. Sessions
     /// that are shared go on elsewhere: who sees them end writes down what they came to.
     pub async fn finish(&self) {
+        self.approvals.end();
+        self.record_lapsed().await;
         if self.is_shared() && !self.is_alone() {
             self.tell_all().await;
         } else {

@@ -281,3 +281,33 @@ async fn a_page_without_records_leads_on_where_there_are_more() {
     );
     assert!(!page.contains("No record fits these filters"), "{page}");
 }
+
+/// Regression for #8: every question stood there as pending, however it was answered.
+#[tokio::test]
+async fn the_approvals_page_shows_how_each_question_was_answered() {
+    let of = |call: &str, method: &str, by: &str| {
+        json!({ "id": format!("{call}{method}"), "type": "approval", "parent_id": call,
+            "method": method, "principal": by, "server_name": "slack", "tool_name": call })
+    };
+    let page = shown("/ui/approvals", move |path| {
+        if !path.starts_with("/api/v1/activity?type=approval") {
+            return json!({});
+        }
+        json!({ "activities": [
+            of("open", "requested", "agent"), of("yes", "approved", "owner"),
+            of("form", "denied", "agent"), of("yes", "requested", "agent"),
+        ] })
+    })
+    .await;
+    let rows: Vec<_> = page.split("<tr>").skip(2).collect();
+    let check = |row: usize, call: &str, answer: &str| {
+        let found = rows[row];
+        assert!(found.contains(call) && found.contains(answer), "{found}");
+    };
+    assert_eq!(rows.len(), 3, "{page}");
+    check(0, "open", "no answer");
+    check(1, "yes", "approved");
+    check(1, "yes", "owner");
+    check(1, "yes", "/ui/activity/yesrequested");
+    check(2, "form", "denied");
+}
