@@ -43,7 +43,11 @@ pub(crate) fn leave_out(
     report: &Report,
     addresses: &[String],
 ) {
-    let typed = |one: &Match| one.label.as_ref().map(|label| label.nature) == Some(Nature::Typed);
+    // What its source calls a code is no address, whatever the argument is called that it stands in.
+    let typed = |one: &Match| {
+        let label = one.label.as_ref();
+        label.is_some_and(|label| label.nature == Nature::Typed && label.word != "identifier")
+    };
     if !matches.iter().any(typed) {
         return;
     }
