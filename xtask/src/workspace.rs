@@ -50,7 +50,20 @@ pub(crate) fn root() -> Result<PathBuf> {
 pub(crate) fn cargo(root: &Path) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root);
+    for (name, _) in env::vars_os() {
+        if name.to_str().is_some_and(is_of_this_package) {
+            command.env_remove(name);
+        }
+    }
     command
+}
+
+/// Tells whether cargo set a variable because it runs this package. Build scripts of dependencies
+/// look at some of them and would be run again, and all that needs them compiled again, whenever a
+/// build that was started here follows one that was not, or one of another clone.
+fn is_of_this_package(variable: &str) -> bool {
+    let mut prefixes = ["CARGO_MANIFEST_", "CARGO_PKG_"].into_iter();
+    prefixes.any(|prefix| variable.starts_with(prefix))
 }
 
 /// Asks cargo for the members of the workspace.
@@ -96,4 +109,21 @@ pub(crate) fn build(root: &Path, packages: &[&str], profile: Profile) -> Result<
         bail!("cannot build {}", packages.join(" and "));
     }
     Ok(metadata(root)?.target_directory.join(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cargo_sets_for_this_package_is_not_handed_on() {
+        let check =
+            |name: &str, expect: bool| assert_eq!(is_of_this_package(name), expect, "{name}");
+        check("CARGO_MANIFEST_DIR", true);
+        check("CARGO_MANIFEST_PATH", true);
+        check("CARGO_PKG_VERSION", true);
+        check("CARGO_TARGET_DIR", false);
+        check("CARGO_INCREMENTAL", false);
+        check("CARGO_HOME", false);
+    }
 }
