@@ -1,4 +1,4 @@
-//! The commands that a tool of an agent is given, however its arguments name and nest them.
+//! The commands that a tool is given, however its arguments name and nest them.
 
 use std::borrow::Cow;
 
@@ -30,25 +30,32 @@ const DEPTH: usize = 6;
 /// How many commands are read.
 const MOST: usize = 256;
 
+/// A command.
+pub(crate) struct Given<'a> {
+    pub(crate) text: Cow<'a, str>,
+    /// The name it is given under; none where it is all that is given.
+    pub(crate) under: String,
+}
+
 /// Commands, and whether those are all.
-pub(super) struct Commands<'a> {
-    pub(super) texts: Vec<Cow<'a, str>>,
-    pub(super) cut: bool,
+pub(crate) struct Commands<'a> {
+    pub(crate) all: Vec<Given<'a>>,
+    pub(crate) cut: bool,
     typed: bool,
 }
 
 /// Returns the commands in the arguments: each a text, or a list of words. A shell may be given
 /// nothing but the command, and is given it under more names.
-pub(super) fn commands(arguments: &str, to_a_shell: bool) -> Commands<'_> {
+pub(crate) fn commands(arguments: &str, to_a_shell: bool) -> Commands<'_> {
     let mut found = Commands {
-        texts: Vec::new(),
+        all: Vec::new(),
         cut: false,
         typed: to_a_shell,
     };
     if arguments.starts_with('{') {
         found.object(arguments, 0);
     } else {
-        found.given(arguments, false, 0);
+        found.given(arguments, "", false, 0);
     }
     found
 }
@@ -64,7 +71,7 @@ impl<'a> Commands<'a> {
             let plural = name.strip_suffix('s').is_some_and(|one| self.names(one));
             if self.names(&name) || plural {
                 program = program.or_else(|| text::string(value));
-                self.given(value, plural, depth);
+                self.given(value, &member.key, plural, depth);
             } else if PROGRAMS.contains(&name.as_str()) {
                 program = program.or_else(|| text::string(value));
             } else if WORDS.contains(&name.as_str()) && value.starts_with('[') {
@@ -76,7 +83,7 @@ impl<'a> Commands<'a> {
         }
         if let Some((program, words)) = program.zip(words) {
             let words = text::elements(words).filter_map(|span| text::string(words.get(span)?));
-            self.add(quoted([program].into_iter().chain(words)));
+            self.add(quoted([program].into_iter().chain(words)), "args");
         }
     }
 
@@ -85,18 +92,18 @@ impl<'a> Commands<'a> {
     }
 
     /// Takes what stands where a command does.
-    fn given(&mut self, raw: &'a str, several: bool, depth: usize) {
+    fn given(&mut self, raw: &'a str, under: &str, several: bool, depth: usize) {
         if let Some(command) = text::string(raw) {
-            self.add(command);
+            self.add(command, under);
             return;
         }
         let words = || text::elements(raw).filter_map(|span| text::string(raw.get(span)?));
         if words().next().is_some() {
-            self.add(quoted(words()));
+            self.add(quoted(words()), under);
         }
         // A list of one is a command as well as a word.
         if several || words().count() == 1 {
-            words().for_each(|command| self.add(command));
+            words().for_each(|command| self.add(command, under));
         }
         self.within(raw, depth);
     }
@@ -118,9 +125,10 @@ impl<'a> Commands<'a> {
         }
     }
 
-    fn add(&mut self, command: Cow<'a, str>) {
-        if self.texts.len() < MOST {
-            self.texts.push(command);
+    fn add(&mut self, text: Cow<'a, str>, under: &str) {
+        if self.all.len() < MOST {
+            let under = under.to_owned();
+            self.all.push(Given { text, under });
         } else {
             self.cut = true;
         }
@@ -129,8 +137,13 @@ impl<'a> Commands<'a> {
 
 /// A command that comes as a list: all words quoted, so that a shell among them is read as one.
 fn quoted<'a>(words: impl Iterator<Item = Cow<'a, str>>) -> Cow<'static, str> {
-    let quoted = words.map(|word| ["'", &word.replace('\'', r"'\''"), "'"].concat());
+    let quoted = words.map(|word| as_word(&word));
     Cow::Owned(quoted.collect::<Vec<_>>().join(" "))
+}
+
+/// A text as one word of a command.
+pub(crate) fn as_word(text: &str) -> String {
+    ["'", &text.replace('\'', r"'\''"), "'"].concat()
 }
 
 /// A name in one spelling.
@@ -143,11 +156,15 @@ fn plain(name: &str) -> String {
 mod tests {
     use super::*;
 
+    fn texts<'a>(found: &'a Commands<'_>) -> Vec<&'a str> {
+        found.all.iter().map(|one| &*one.text).collect()
+    }
+
     #[test]
     fn a_command_is_found_under_any_name_it_is_given_by() {
         let check = |arguments: &str, expect: &[&str]| {
             let found = commands(arguments, false);
-            assert_eq!(found.texts, expect, "{arguments}");
+            assert_eq!(texts(&found), expect, "{arguments}");
             assert!(!found.cut, "{arguments}");
         };
         check(r#"{"command":"ls"}"#, &["ls"]);
@@ -172,7 +189,7 @@ mod tests {
         check(r#"{"text":"ls","input":"ls"}"#, &[]);
         check(r#"{"path":"/a","n":1}"#, &[]);
         check("{}", &[]);
-        assert_eq!(commands(r#"{"text":"ls"}"#, true).texts, ["ls"]);
+        assert_eq!(texts(&commands(r#"{"text":"ls"}"#, true)), ["ls"]);
     }
 
     #[test]

@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use mcpproxy_classify::{
-    self as classify, Arguments, Kind, Method, Sort, ToolClass, is_browser, shell,
-};
+use mcpproxy_classify::{self as classify, Arguments, Kind, Method, Sort, ToolClass, is_browser};
 use mcpproxy_core::{
     Call, DataOrigin, Destination, Facts, Hooked, Masked, Nature, Owner, Reduced, Sensitive, Side,
     Sink, Suspicious, Tick, ToolRef,
@@ -24,6 +22,7 @@ use crate::engine::Engine;
 use crate::marks;
 use crate::own::Own;
 use crate::ready::Ready;
+use crate::runs::Runs;
 
 /// Matches of one call that are judged and shown.
 const MOST_MATCHES: usize = 16;
@@ -33,8 +32,6 @@ const MOST_ADDRESSES: usize = 64;
 const SHORTEST_SECRET: usize = 12;
 /// The shortest name of a host that is on any list.
 const SHORTEST_HOST: usize = 4;
-/// Arguments that hold a command for a shell.
-pub(crate) const COMMANDS: [&str; 6] = ["command", "cmd", "shell", "bash", "script", "code"];
 
 /// The domain in which the data of a call is followed.
 pub(crate) fn whose(call: &Call) -> Whose {
@@ -89,9 +86,16 @@ impl Engine {
             facts.tampering = own.tampering.map(Masked::from_safe);
             facts.rewiring = own.rewiring.map(Masked::from_safe);
         } else {
+            let runs = Runs::of(call.tool.tool.as_str(), arguments, ready);
             facts.operation = class.does.operation;
-            (shown, facts.suspicious) = suspicious(arguments, ready);
-            facts.destination.sink = led(&facts.destination, &call.tool, &class, &shown);
+            (shown, facts.suspicious) = suspicious(arguments, &runs.addresses, ready);
+            let vouched = class.class.method == Method::Config;
+            facts.destination = runs.lead(&facts.destination, vouched).unwrap_or_else(|| {
+                let sink = led(&facts.destination, &call.tool, &class, &shown, &runs);
+                let to = facts.destination.clone();
+                Destination { sink, ..to }
+            });
+            facts.moves = runs.moves;
         }
         for one in &mut facts.suspicious {
             hide(&ready.detector, &mut one.place);
@@ -227,10 +231,16 @@ pub(crate) fn destination(call: &Call, class: &ToolClass) -> Destination {
 /// To look at an address outside is to tell whoever is there what it says: a tool that may take it goes
 /// there, whatever its name or the upstream says that it does. Of an upstream that is inside, or that the
 /// user vouches for, an address may be one that it only keeps; then it stays inside for all but secrets.
-fn led(to: &Destination, tool: &ToolRef, class: &ToolClass, shown: &Arguments) -> Sink {
+fn led(
+    to: &Destination,
+    tool: &ToolRef,
+    class: &ToolClass,
+    shown: &Arguments,
+    runs: &Runs,
+) -> Sink {
     let looks = !is_browser(tool.upstream.as_str());
     let mut addresses = shown.external.iter().filter(|one| one.alone);
-    let leads = addresses.any(|one| !(looks && is_looked_for(&one.path)));
+    let leads = runs.mentions || addresses.any(|one| !(looks && is_looked_for(&one.path)));
     match to.sink {
         Sink::Outside | Sink::Assumed => to.sink,
         Sink::Inside | Sink::Unproven if !leads || class.class.method == Method::Config => to.sink,
@@ -255,7 +265,11 @@ fn spanned(raw: &str) -> (&str, Range<usize>) {
 }
 
 /// Looks at arguments and judges every address in them, and those that commands connect to.
-fn suspicious(arguments: &str, ready: &Ready) -> (Arguments, Vec<Suspicious>) {
+fn suspicious(
+    arguments: &str,
+    commanded: &[(String, String)],
+    ready: &Ready,
+) -> (Arguments, Vec<Suspicious>) {
     let mut found = Vec::new();
     let mut judge = |place: &str, address: &str| {
         if found.len() < MOST_ADDRESSES
@@ -266,8 +280,8 @@ fn suspicious(arguments: &str, ready: &Ready) -> (Arguments, Vec<Suspicious>) {
         }
     };
     let shown = classify::arguments_with(arguments, &mut judge);
-    for (address, place) in commands(arguments) {
-        judge(&place, &address);
+    for (address, place) in commanded {
+        judge(place, address);
     }
     text::visit(arguments, |leaf| {
         let mut place = None;
@@ -339,22 +353,6 @@ fn judged(address: &str, place: &str, ready: &Ready) -> Option<Suspicious> {
         listed: suspicion.sort == Sort::Listed,
         place: place.into(),
     })
-}
-
-/// Returns the addresses to which commands in the arguments connect, and where the commands are.
-fn commands(arguments: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let named = text::members(arguments).filter(|one| COMMANDS.contains(&&*one.key));
-    for member in named {
-        let raw = arguments.get(member.value).unwrap_or_default();
-        let Some(command) = text::string(raw) else {
-            continue;
-        };
-        let sends = shell::read(&command).sends.into_iter();
-        let hosts = sends.filter_map(|send| send.host);
-        found.extend(hosts.map(|host| (host, member.key.clone().into_owned())));
-    }
-    found
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod bodies;
 pub mod calls;
 mod chronicle;
 pub mod classes;
+mod commands;
 mod contradictions;
 pub mod correlate;
 pub mod coverage;
@@ -32,6 +33,7 @@ mod ready;
 mod record;
 pub mod recorded;
 pub mod replay;
+mod runs;
 pub mod stops;
 mod witness;
 

@@ -1,15 +1,14 @@
 //! One use of a tool that the agent brings along: what it is, where data would go, and which side
 //! data comes from. Commands are read for it; nothing is opened or resolved.
 //!
-//! Tools behind MCP are in `classes`.
+//! Tools behind MCP are in `classes`, and the commands that they are handed in `handed`.
 
-mod commands;
 mod edits;
 mod logins;
 mod orders;
 mod ours;
 pub(crate) mod paths;
-mod relay;
+pub(crate) mod relay;
 mod strangers;
 
 use std::iter;
@@ -31,15 +30,15 @@ use mcpproxy_detect::secrets::names_secret;
 use mcpproxy_detect::{Category, Detector};
 use mcpproxy_text as text;
 
+use crate::commands::commands;
 use crate::facts::arguments;
 use crate::ready::Ready;
-use commands::commands;
 use ours::Ours;
 
 /// Flows of one command that are judged.
-const MOST_MOVES: usize = 32;
+pub(crate) const MOST_MOVES: usize = 32;
 /// Programs that are there to publish what they send, to where it belongs.
-const PUBLISHERS: [&str; 14] = [
+pub(crate) const PUBLISHERS: [&str; 14] = [
     "git", "gh", "glab", "hg", "svn", "jj", "npm", "pnpm", "yarn", "cargo", "twine", "docker",
     "podman", "helm",
 ];
@@ -186,7 +185,7 @@ impl Own {
             },
             Some(Role::WriteFiles | Role::DeleteFiles) => bare.files(arguments, leads, ours),
             // Agents have more shells than anybody has names of, and what is given a command runs it.
-            Some(Role::WatchShell) | None if !commands(arguments, false).texts.is_empty() => {
+            Some(Role::WatchShell) | None if !commands(arguments, false).all.is_empty() => {
                 bare.shell(tool, arguments, works_in.as_deref(), ready)
             }
             Some(
@@ -321,14 +320,14 @@ impl Own {
         let mut operation = Operation::Read;
         let given = commands(arguments, self.role == Some(Role::Shell));
         // A shell that is given something in no way that is known does something unknown.
-        let is_unknown = given.texts.is_empty() && arguments.contains('"');
+        let is_unknown = given.all.is_empty() && arguments.contains('"');
         if is_unknown {
             self.sink = Sink::Assumed;
         }
         if is_unknown || given.cut {
             self.moves.push(unread());
         }
-        for command in given.texts {
+        for command in given.all.into_iter().map(|one| one.text) {
             let analysis = shell::read_in(&command, dialect, telling);
             self.sends(&analysis, port);
             self.moves.extend(moves(&analysis, detector, port));
@@ -407,7 +406,7 @@ fn answers(sends: &[shell::Send]) -> bool {
 
 /// Tells whether packages or images are fetched by their names from where everybody does: nothing else
 /// of the command goes there. What is run then may send what it is given, as any program may.
-fn is_registry(send: &shell::Send, host: &str) -> bool {
+pub(crate) fn is_registry(send: &shell::Send, host: &str) -> bool {
     send.transfer == Transfer::Fetch && send.url.is_none() && REGISTRIES.contains(&host)
 }
 
@@ -440,7 +439,7 @@ fn only_reads(tool: &str) -> bool {
 }
 
 /// Tells whether a command was not read to its end, for its size.
-fn is_cut(analysis: &Analysis) -> bool {
+pub(crate) fn is_cut(analysis: &Analysis) -> bool {
     let too_much =
         |unparsed: &Unparsed| matches!(unparsed.reason, Reason::TooLong | Reason::TooDeep);
     let limit = |unknown: &Unknown| unknown.kind == UnknownKind::Limit;
@@ -448,7 +447,7 @@ fn is_cut(analysis: &Analysis) -> bool {
 }
 
 /// What stands for the part of a command that was not read.
-fn unread() -> Moved {
+pub(crate) fn unread() -> Moved {
     Moved {
         what: "what is past the bounds of reading".into(),
         sensitive: false,
@@ -534,7 +533,7 @@ fn is_bare(host: &str) -> bool {
 }
 
 /// Returns what a command would take outside.
-fn moves(analysis: &Analysis, detector: &Detector, port: Option<u16>) -> Vec<Moved> {
+pub(crate) fn moves(analysis: &Analysis, detector: &Detector, port: Option<u16>) -> Vec<Moved> {
     let mut found = Vec::new();
     let relayed = |to: &str| {
         let mut sends = analysis.sends.iter();

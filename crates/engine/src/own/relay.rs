@@ -5,7 +5,7 @@ use mcpproxy_classify::host::{Place, place};
 use mcpproxy_classify::shell::Send;
 
 /// Tells whether a command sends to the port at which this gateway takes calls.
-pub(super) fn is_relayed(send: &Send, port: Option<u16>) -> bool {
+pub(crate) fn is_relayed(send: &Send, port: Option<u16>) -> bool {
     let near = |host: &String| place(host) != Place::Public;
     port.is_some() && send.host.as_ref().is_some_and(near) && port_of(send) == port
 }
