@@ -30,6 +30,8 @@ use crate::ready::EngineSettings;
 
 /// Time between two calls that do not say when they were made.
 const PACE: Duration = Duration::from_secs(10);
+/// Time between two calls in which a session could have ended: none is followed for less.
+const REST: Duration = Duration::from_mins(1);
 
 /// A session that went by.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -184,7 +186,7 @@ impl Replay {
     pub async fn run(&self, session: &Session) -> Result<Vec<Ran>, SinkFault> {
         let mut ran = Vec::with_capacity(session.calls.len());
         for (at, step) in session.calls.iter().enumerate() {
-            let Prepared { call, result } = self.prepare(session, at, step);
+            let Prepared { call, result } = self.next(session, at, step).await;
             ran.push(self.step(call, result).await?);
         }
         Ok(ran)
@@ -198,10 +200,10 @@ impl Replay {
             return Ok(None);
         };
         for (at, step) in before.iter().enumerate() {
-            let Prepared { call, result } = self.prepare(session, at, step);
+            let Prepared { call, result } = self.next(session, at, step).await;
             self.step(call, result).await?;
         }
-        let mut call = self.prepare(session, before.len(), last).call;
+        let mut call = self.next(session, before.len(), last).await.call;
         let ready = self.engine.ready();
         let policy = &ready.settings.policy;
         let early = self.engine.guard_call(&mut call, None, &ready);
@@ -270,6 +272,16 @@ impl Replay {
             Before::Asked(asked) => Ok(stopped(Arc::clone(asked.verdict()))),
             Before::Unrecorded(fault) => Err(fault),
         }
+    }
+
+    /// Prepares a step, after what the gateway would have done about those that rested until then.
+    async fn next(&self, session: &Session, at: usize, step: &Step) -> Prepared {
+        let before = self.clock.tick();
+        let prepared = self.prepare(session, at, step);
+        if at > 0 && before.until(self.clock.tick()) >= REST {
+            self.engine.sweep().await;
+        }
+        prepared
     }
 
     fn prepare(&self, session: &Session, at: usize, step: &Step) -> Prepared {

@@ -325,3 +325,18 @@ async fn a_text_that_is_only_kept_is_no_command() {
     let (wants, _, flow, _) = judge(json!([read(&*api_key), kept])).await;
     assert_eq!((wants, flow), (Action::Allow, FlowType::None));
 }
+
+#[tokio::test]
+async fn a_session_that_rested_too_long_is_forgotten_in_a_replay_too() {
+    let at = |minutes: u64| {
+        let first = json!({ "server": "github", "tool": "get_file", "at_ms": 0, "result": FILE });
+        let args = json!({ "text": format!("{:?}", &FILE.to_lowercase()) });
+        let second = json!({ "server": "slack", "tool": "post_message",
+            "args": args, "at_ms": minutes * 60_000 });
+        judge(json!([first, second]))
+    };
+    let (.., before, _) = at(29).await;
+    let (.., after, _) = at(31).await;
+    assert_eq!(before, FlowType::InternalToExternal);
+    assert_ne!(after, FlowType::InternalToExternal);
+}
