@@ -15,7 +15,7 @@ use mcpproxy_core::{
     SinkFault, Status, Tick, Tier, TraceSink, Unanswered, Verdict, Wall,
 };
 use mcpproxy_detect::DetectError;
-use mcpproxy_flow::Tracker;
+use mcpproxy_flow::{Fate, Tracker};
 use mcpproxy_hooks::guards::access;
 use mcpproxy_hooks::guards::behaviour::Book;
 use mcpproxy_hooks::guards::context::Memory;
@@ -479,7 +479,7 @@ impl Engine {
         let call = cleared.value();
         let ready = self.ready.load_full();
         let now = self.clock.tick();
-        self.tracker.settle(whose(call), call.id, true, now);
+        self.tracker.settle(whose(call), call.id, Fate::Left, now);
         let (guarded, watches) = (self.guarded.load(), ready.guards.watches());
         let unusual = guarded.over(call, outcome, self.clock.wall(), watches);
         drop(guarded);
@@ -566,10 +566,10 @@ impl Engine {
         self.stopped(call, judged, ready).await
     }
 
-    /// Takes note that a call did not leave.
+    /// Takes note that a call is not made, or in another form.
     pub(crate) fn unsent(&self, call: &Call) {
         let now = self.clock.tick();
-        self.tracker.settle(whose(call), call.id, false, now);
+        self.tracker.settle(whose(call), call.id, Fate::Undone, now);
     }
 
     /// The outcome of a call that nobody answered here: it took as long as it was judged.
@@ -590,7 +590,9 @@ impl Engine {
             detected,
         } = judged;
         self.released(call).await;
-        self.unsent(call);
+        let now = self.clock.tick();
+        self.tracker
+            .settle(whose(call), call.id, Fate::Stopped, now);
         self.tell_others(call).await;
         let nothing = self.unanswered(call, Status::Blocked);
         let (detector, reason) = (&ready.detector, verdict.reason());

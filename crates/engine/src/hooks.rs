@@ -12,7 +12,7 @@ use mcpproxy_core::{
     SessionBasis, SessionKey, SinkFault, Status, Taint, Verdict,
 };
 use mcpproxy_detect::Audience;
-use mcpproxy_flow::{Summary, Whose};
+use mcpproxy_flow::{Fate, Summary, Whose};
 use mcpproxy_hooks::guards::poisoning::answers::HIDDEN;
 use mcpproxy_policy::decide;
 use serde_json::Value;
@@ -320,9 +320,13 @@ impl Engine {
         ready: &Ready,
     ) -> Result<(), SinkFault> {
         // A call that comes by here is counted when it does. Whether another one left, nobody tells.
-        let leaves = call.hook.as_ref().map(|hook| hook.owner) != Some(Owner::Gateway);
+        let owner = call.hook.as_ref().map(|hook| hook.owner);
+        let fate = match owner {
+            Some(Owner::Gateway) => Fate::Undone,
+            Some(_) | None => Fate::Left,
+        };
         let now = self.now().0;
-        self.tracker().settle(whose(call), call.id, leaves, now);
+        self.tracker().settle(whose(call), call.id, fate, now);
         let Judged {
             verdict, detected, ..
         } = judged;

@@ -13,7 +13,7 @@ use mcpproxy_core::{
     CallId, DataOrigin, Destination, FlowScope, Id128, SessionBasis, SessionKey, Side, Sink, Tick,
     ToolName, UpstreamId, Wall,
 };
-use mcpproxy_flow::{Content, FlowTracking, Leaving, Tracker, Whose};
+use mcpproxy_flow::{Content, Fate, FlowTracking, Leaving, Tracker, Whose};
 
 /// Many short rounds: on a busy machine one of them is left alone.
 const ROUNDS: usize = 60;
@@ -198,7 +198,7 @@ fn checked(tracker: &Tracker, json: &str, said: usize, number: u64) {
     };
     let now = Tick(Duration::ZERO);
     black_box(tracker.check(whose(), leaving, Duration::from_mins(5), now));
-    tracker.settle(whose(), call, true, now);
+    tracker.settle(whose(), call, Fate::Left, now);
 }
 
 /// Makes a message of ordinary text that no other number makes.

@@ -42,6 +42,17 @@ impl Lane {
     pub const ALL: [Self; 2] = [Self::Kept, Self::Text];
 }
 
+/// What became of a call that was checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It left.
+    Left,
+    /// It was stopped. Nothing of it left, but the next one may go on from there.
+    Stopped,
+    /// It was not made at all, or in another form.
+    Undone,
+}
+
 /// What happened.
 #[derive(Clone, Debug)]
 pub(crate) enum What {
@@ -53,8 +64,8 @@ pub(crate) enum What {
     Said(DataOrigin, Voice, Reading),
     /// Something is on its way outside.
     Sent(Sent),
-    /// It left, or it did not.
-    Settled(CallId, bool),
+    /// What became of it is known.
+    Settled(CallId, Fate),
     /// The session stands on further legs.
     Marked(Taint),
     /// Something was read that nobody looked through to its end.
@@ -168,8 +179,8 @@ impl State {
                 self.said(key, (origin, voice), &reading, most, now);
             }
             What::Sent(sent) => self.reserve(key, sent, now),
-            What::Settled(call, left) => {
-                self.settle(key, call, left, most, now);
+            What::Settled(call, fate) => {
+                self.settle(key, call, fate, most, now);
             }
             What::Marked(legs) => session.mark(legs),
             What::Unread => session.unread = true,
@@ -188,7 +199,7 @@ impl State {
     /// again: what it took along before is given back.
     fn reserve(&mut self, key: SessionKey, sent: Sent, now: Tick) {
         self.vault.settle(sent.call, false);
-        self.tails.settle(sent.call, false);
+        self.tails.take_back(sent.call);
         for (whole, bits) in sent.secrets {
             if let Some(number) = self.vault.find_whole(whole) {
                 self.vault.reserve(sent.call, number, bits);

@@ -68,15 +68,16 @@ fn followed(vault: &Vault, symbols: &[u8]) -> BTreeMap<u16, Bits> {
             if at < *until {
                 return;
             }
+            let apart = entry.apart();
             let before = text.get(*until..at).unwrap_or_default().iter().rev();
             let left = entry.windows.get(..position).unwrap_or_default();
-            let back = alike(before, left.iter().rev());
+            let back = alike(before.skip(apart - 1).step_by(apart), left.iter().rev());
             let after = text.get(at..).unwrap_or_default().iter();
             let right = entry.windows.get(position..).unwrap_or_default();
-            let on = alike(after, right.iter());
-            *until = at + on;
+            let on = alike(after.step_by(apart), right.iter());
+            *until = at + (on - 1) * apart + 1;
             // One window alone is an accident.
-            let stretch = symbols.get(at - back..at + on + GRAM - 1);
+            let stretch = symbols.get(at - back * apart..*until + GRAM - 1);
             let may_be = entry.may_be(stretch.unwrap_or_default());
             if may_be && (back + on >= 2 || entry.windows.len() == 1) {
                 (position - back..position + on).for_each(|position| bits.set(position));

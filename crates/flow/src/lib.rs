@@ -51,7 +51,7 @@ mod tracker;
 
 pub use content::{Content, Marked};
 pub use digest::{digest, normalized};
-pub use event::{Event, Lane};
+pub use event::{Event, Fate, Lane};
 pub use fold::folded;
 pub use session::Edge;
 pub use settings::{FlowTracking, Scope};

@@ -4,6 +4,9 @@
 //! outside destinations and calls, so that pieces count as one; a call that is still on its way
 //! counts until it is known that it did not leave.
 
+mod room;
+
+use std::ops::Range;
 use std::sync::Arc;
 
 use mcpproxy_core::{CallId, DataOrigin, Label, Masked, Nature};
@@ -21,11 +24,17 @@ pub(crate) const GRAM: usize = 6;
 const RUN: usize = 16;
 /// Less than this of a secret is an accident, unless it is all of it.
 const LEAST: usize = 8;
-/// Windows of one value that are kept: the beginning of a longer one gives it away.
-pub(crate) const LONGEST: usize = 2048;
+/// Symbols of the longest value of which every window is kept. Of a longer one each eighth is: three of
+/// them lie in any run of 29 symbols, and are more than a run that is as good as the secret.
+const DENSE: usize = 256;
+const APART: usize = 8;
+/// Windows of one value that are kept: the first 4,000 symbols of a longer one give it away.
+pub(crate) const LONGEST: usize = 512;
 /// Values that one principal's state holds, and the windows of all of them together.
 pub(crate) const ENTRIES: usize = 4096;
 const WINDOWS: usize = 1 << 16;
+/// Windows that a value counts for at the least, so that there are no more values than entries.
+const LEAST_HELD: usize = WINDOWS / ENTRIES;
 /// Values that a window leads to: one that many share, as of a domain or a prefix, leads to none of
 /// them in particular. Their other windows do, and from there a value is followed as far as it goes.
 const SHARED: usize = 8;
@@ -81,10 +90,12 @@ impl SecretPrint {
             return None;
         }
         let mut windows = Vec::new();
+        let (apart, mut at) = (apart(symbols.len()), 0_usize);
         roll::<GRAM>(&symbols, |hash| {
-            if windows.len() < LONGEST {
+            if at.is_multiple_of(apart) && windows.len() < LONGEST {
                 windows.push(short(hash));
             }
+            at += 1;
         });
         Some(Self {
             label: label.clone(),
@@ -96,6 +107,11 @@ impl SecretPrint {
             windows,
         })
     }
+}
+
+/// Returns how many symbols lie between the windows that are kept of a value of this length.
+fn apart(length: usize) -> usize {
+    if length > DENSE { APART } else { 1 }
 }
 
 /// Returns what stands between the digits at either end.
@@ -214,6 +230,10 @@ impl Bits {
         }
     }
 
+    pub(crate) fn set_all(&mut self, range: Range<usize>) {
+        range.for_each(|at| self.set(at));
+    }
+
     pub(crate) fn join(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
@@ -228,22 +248,18 @@ impl Bits {
         word >> (at % 64) & 1 == 1
     }
 
-    /// Returns the symbols that the windows cover, and the longest run of them.
-    fn cover(&self) -> (usize, usize) {
-        let (mut covered, mut longest, mut run) = (0, 0, 0_usize);
-        for at in 0..self.0.len() * 64 + GRAM {
-            let inside = (at.saturating_sub(GRAM - 1)..=at).any(|start| self.has(start));
-            let goes_on = at > 0 && self.has(at - 1) && self.has(at);
-            if !inside {
-                run = 0;
-                continue;
-            }
-            covered += 1;
-            // A run is a chain of windows that overlap in all but one symbol.
-            if self.has(at) {
-                run = if goes_on { run + 1 } else { GRAM };
-                longest = longest.max(run);
-            }
+    /// Returns the symbols that windows so far apart cover, and the longest run of them.
+    fn cover(&self, apart: usize) -> (usize, usize) {
+        let (mut covered, mut longest, mut run, mut end) = (0, 0, 0_usize, 0);
+        for at in (0..self.0.len() * 64).filter(|at| self.has(*at)) {
+            let start = at * apart;
+            // A run is a chain of windows of which each is the next one that is kept.
+            let goes_on = at > 0 && self.has(at - 1);
+            run = if goes_on { run + apart } else { GRAM };
+            let from = if goes_on { end } else { start.max(end) };
+            end = start + GRAM;
+            covered += end - from;
+            longest = longest.max(run);
         }
         (covered, longest)
     }
@@ -262,6 +278,8 @@ pub(crate) struct Entry {
     spelled: bool,
     /// The windows of the value, in order.
     pub(crate) windows: Box<[u32]>,
+    /// The reading that showed it last.
+    round: u64,
 }
 
 impl Entry {
@@ -271,9 +289,14 @@ impl Entry {
         !self.spelled || inner(stretch).iter().any(u8::is_ascii_digit)
     }
 
+    /// Returns how many symbols lie between its windows.
+    pub(crate) fn apart(&self) -> usize {
+        apart(self.length)
+    }
+
     /// Tells how much of the value the windows amount to: the symbols, and whether it is enough.
     pub(crate) fn weigh(&self, bits: &Bits) -> (usize, bool) {
-        let (covered, run) = bits.cover();
+        let (covered, run) = bits.cover(self.apart());
         let covered = covered.min(self.length);
         let enough = match self.label.nature {
             Nature::Secret => {
@@ -302,8 +325,9 @@ pub(crate) struct Vault {
     /// value comes in without moving all others.
     windows: Vec<u64>,
     fresh: Vec<u64>,
-    /// Windows of all values together.
+    /// Windows of all values together, as they count, and the readings so far.
     held: usize,
+    round: u64,
     filter: Vec<u64>,
     /// What calls that are on their way take along.
     pending: Vec<(CallId, u16, Bits)>,
@@ -319,7 +343,7 @@ impl Vault {
         self.entries.is_empty()
     }
 
-    /// Tells whether a value had to be left out.
+    /// Tells whether a value had to go.
     pub(crate) fn is_full(&self) -> bool {
         self.full
     }
@@ -339,34 +363,32 @@ impl Vault {
         self.entries.get(usize::from(number))
     }
 
-    /// Remembers values that were read.
+    /// Remembers values that were read; where there is no room, others go.
     pub(crate) fn add(&mut self, prints: &[SecretPrint], origin: &DataOrigin) {
+        self.round += 1;
         for print in prints {
             if let Some(&known) = self.by_whole.get(&print.whole) {
                 if let Some(entry) = self.entries.get_mut(usize::from(known)) {
                     entry.origin = origin.clone();
+                    entry.round = self.round;
                     if print.label.nature > entry.label.nature {
                         entry.label = shared(&mut self.labels, &print.label);
                     }
                 }
                 continue;
             }
-            let number = u16::try_from(self.entries.len()).unwrap_or(u16::MAX);
-            if self.entries.len() >= ENTRIES || self.held + print.windows.len() > WINDOWS {
-                self.full = true;
-                continue;
+            let held = held(&print.windows);
+            if self.held + held > WINDOWS {
+                self.make_room();
             }
+            let number = u16::try_from(self.entries.len()).unwrap_or(u16::MAX);
             self.by_whole.insert(print.whole, number);
-            self.held += print.windows.len();
+            self.held += held;
             // What no window leads to is found as a whole word only.
             if !self.index(number, &print.windows) {
                 self.short |= 1 << print.length.min(63);
             }
-            if print.digits
-                && let Some(count) = self.numbers.get_mut(print.length)
-            {
-                *count += 1;
-            }
+            self.count_number(print.digits, print.length);
             self.entries.push(Entry {
                 label: shared(&mut self.labels, &print.label),
                 whole: print.whole,
@@ -376,7 +398,14 @@ impl Vault {
                 digits: print.digits,
                 spelled: print.spelled,
                 windows: print.windows.as_slice().into(),
+                round: self.round,
             });
+        }
+    }
+
+    fn count_number(&mut self, digits: bool, length: usize) {
+        if let Some(count) = self.numbers.get_mut(length).filter(|_| digits) {
+            *count += 1;
         }
     }
 
@@ -510,6 +539,11 @@ impl Vault {
     }
 }
 
+/// Returns how many windows these count for.
+fn held(windows: &[u32]) -> usize {
+    windows.len().max(LEAST_HELD)
+}
+
 /// Returns the one label for all values that have it.
 fn shared(labels: &mut Vec<Arc<Label>>, label: &Label) -> Arc<Label> {
     if let Some(known) = labels.iter().find(|known| ***known == *label) {
@@ -533,19 +567,24 @@ mod tests {
 
     #[test]
     fn covered_symbols_and_runs_are_counted() {
-        let check = |windows: &[usize], expect: (usize, usize)| {
+        let check = |windows: &[usize], apart: usize, expect: (usize, usize)| {
             let mut bits = Bits::default();
             for &at in windows {
                 bits.set(at);
             }
-            assert_eq!(bits.cover(), expect, "{windows:?}");
+            assert_eq!(bits.cover(apart), expect, "{windows:?}");
         };
-        check(&[], (0, 0));
-        check(&[0], (6, 6));
-        check(&[3, 4, 5], (8, 8));
-        check(&[0, 10], (12, 6));
-        check(&[0, 6], (12, 6));
-        check(&[62, 63, 64, 65], (9, 9));
+        check(&[], 1, (0, 0));
+        check(&[0], 1, (6, 6));
+        check(&[3, 4, 5], 1, (8, 8));
+        check(&[0, 3], 1, (9, 6));
+        check(&[0, 10], 1, (12, 6));
+        check(&[0, 6], 1, (12, 6));
+        check(&[62, 63, 64, 65], 1, (9, 9));
+        check(&[0], APART, (6, 6));
+        check(&[0, 1], APART, (14, 14));
+        check(&[0, 2], APART, (12, 6));
+        check(&[62, 63, 64, 70], APART, (28, 22));
     }
 
     #[test]

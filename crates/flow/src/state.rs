@@ -9,6 +9,7 @@ use std::sync::Arc;
 use mcpproxy_core::{CallId, DataOrigin, SessionKey, Side, Sink, Tick};
 
 use crate::digests::Digests;
+use crate::event::Fate;
 use crate::going::Going;
 use crate::hash::KeyedMap;
 use crate::hits::{Hits, Onward, SecretHit, compare};
@@ -495,12 +496,13 @@ impl State {
         &mut self,
         session: SessionKey,
         call: CallId,
-        left: bool,
+        fate: Fate,
         most: usize,
         now: Tick,
     ) -> Settled {
+        let left = fate == Fate::Left;
         let mut reserved = self.vault.settle(call, left);
-        reserved |= self.tails.settle(call, left);
+        reserved |= self.tails.settle(call, fate);
         let said = self.going.end(call);
         // A session may have ended while somebody was asked.
         let lasts = self.sessions.contains_key(&session);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use mcpproxy_core::CallId;
 
+use crate::event::Fate;
 use crate::hash::KeyedMap;
 use crate::moving::{MOVING, Moving};
 use crate::sending::TAIL;
@@ -27,8 +28,9 @@ pub(crate) struct Tails {
     order: BTreeMap<u64, Place>,
     last: u64,
     pending: VecDeque<Pending>,
-    /// Pieces of all calls on their way.
+    /// Pieces of all calls on their way, and fields of which something was stopped.
     pieces: usize,
+    tried: usize,
 }
 
 /// What was sent in one field: the end of all of it, and of what moves in it.
@@ -36,12 +38,37 @@ pub(crate) struct Tails {
 pub(crate) struct Tail {
     pub(crate) all: End,
     pub(crate) moving: Moving,
+    /// The same with what did not leave, where there is any: who goes on after a denial goes on from
+    /// there, and who says it again from what left.
+    pub(crate) tried: Option<Box<Tail>>,
 }
 
 impl Tail {
     fn push(&mut self, piece: &str) {
         self.moving.push(self.all.last_piece(), piece);
         self.all.push(piece, TAIL);
+        if let Some(tried) = &mut self.tried {
+            tried.push(piece);
+        }
+        self.tried.take_if(|tried| tried.all.text == self.all.text);
+    }
+
+    /// Takes note of a piece that did not leave.
+    fn push_tried(&mut self, piece: &str) {
+        let mut tried = self.tried.take().unwrap_or_else(|| {
+            Box::new(Self {
+                all: self.all.clone(),
+                moving: self.moving.clone(),
+                tried: None,
+            })
+        });
+        tried.push(piece);
+        self.tried = Some(tried);
+    }
+
+    /// Returns what a next piece may go on from.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(self.tried.as_deref())
     }
 }
 
@@ -74,11 +101,11 @@ impl End {
 }
 
 /// A call that is on its way, where to, and its pieces by field.
-type Pending = (CallId, Arc<str>, Vec<(u64, String)>);
+pub(crate) type Pending = (CallId, Arc<str>, Vec<(u64, String)>);
 
 impl Tails {
     pub(crate) fn bytes(&self) -> usize {
-        self.fields.len() * (TAIL + MOVING) + self.pieces * (TAIL + 64)
+        (self.fields.len() + self.tried) * (TAIL + MOVING) + self.pieces * (TAIL + 64)
     }
 
     /// Returns what stands before a field at a destination, calls on their way included.
@@ -100,31 +127,44 @@ impl Tails {
         if self.pending.len() >= PENDING
             && let Some((call, _, _)) = self.pending.front()
         {
-            self.settle(*call, true);
+            self.settle(*call, Fate::Left);
         }
         self.pieces += pieces.len();
         self.pending.push_back((call, Arc::clone(to), pieces));
     }
 
     /// Settles what a call took along; tells whether there was anything to settle.
-    pub(crate) fn settle(&mut self, call: CallId, left: bool) -> bool {
-        let Some(at) = self.pending.iter().position(|(other, _, _)| *other == call) else {
+    pub(crate) fn settle(&mut self, call: CallId, fate: Fate) -> bool {
+        let Some((_, to, pieces)) = self.take_back(call) else {
             return false;
         };
-        let Some((_, to, pieces)) = self.pending.remove(at) else {
-            return false;
-        };
-        self.pieces -= pieces.len();
-        for (path, piece) in pieces.into_iter().filter(|_| left) {
-            self.write((Arc::clone(&to), path), &piece);
+        for (path, piece) in pieces.into_iter().filter(|_| fate != Fate::Undone) {
+            self.write((Arc::clone(&to), path), &piece, fate);
         }
         true
     }
 
-    /// Puts a piece behind what was sent in a field; the field that rested longest makes room.
-    fn write(&mut self, place: Place, piece: &str) {
+    /// Gives back what a call would take along, as if it had not been made.
+    pub(crate) fn take_back(&mut self, call: CallId) -> Option<Pending> {
+        let mut pending = self.pending.iter();
+        let at = pending.position(|(other, _, _)| *other == call)?;
+        let taken = self.pending.remove(at)?;
+        self.pieces -= taken.2.len();
+        Some(taken)
+    }
+
+    /// Puts a piece behind what was sent in a field, or only tried; the field that rested longest makes
+    /// room.
+    fn write(&mut self, place: Place, piece: &str, fate: Fate) {
         let (tail, at) = self.fields.entry(place.clone()).or_default();
-        Arc::make_mut(tail).push(piece);
+        let tail = Arc::make_mut(tail);
+        self.tried -= usize::from(tail.tried.is_some());
+        if fate == Fate::Left {
+            tail.push(piece);
+        } else {
+            tail.push_tried(piece);
+        }
+        self.tried += usize::from(tail.tried.is_some());
         // No field was written at time zero.
         self.order.remove(at);
         self.last += 1;
@@ -133,7 +173,8 @@ impl Tails {
         if self.fields.len() > FIELDS
             && let Some((_, oldest)) = self.order.pop_first()
         {
-            self.fields.remove(&oldest);
+            let gone = self.fields.remove(&oldest);
+            self.tried -= usize::from(gone.is_some_and(|(tail, _)| tail.tried.is_some()));
         }
     }
 }

@@ -17,7 +17,7 @@ use mcpproxy_core::{
 
 use crate::content::Content;
 use crate::directory::Directory;
-use crate::event::{Sent, What};
+use crate::event::{Fate, Sent, What};
 use crate::evidence::{Weighed, weigh};
 use crate::hash::KeyedMap;
 use crate::hits::{Hits, Reads, tails};
@@ -371,19 +371,19 @@ impl Tracker {
         });
     }
 
-    /// Settles what a check reserved: it left, or it did not.
+    /// Settles what a check reserved, by what became of the call.
     ///
     /// What an agent said by itself is remembered when it has left: until then nobody could read it
     /// back, and afterwards that makes no secret of it.
-    pub fn settle(&self, whose: Whose, call: CallId, left: bool, now: Tick) {
+    pub fn settle(&self, whose: Whose, call: CallId, fate: Fate, now: Tick) {
         let settings = self.settings();
         let whose = narrowed(whose, &settings);
         for (scope, _) in self.reach(whose) {
             self.peek(scope, |state| {
                 let most = settings.max_origins_per_session;
-                let settled = state.settle(whose.session, call, left, most, now);
+                let settled = state.settle(whose.session, call, fate, most, now);
                 if settled.reserved {
-                    self.tell(scope, whose.session, now, || What::Settled(call, left));
+                    self.tell(scope, whose.session, now, || What::Settled(call, fate));
                 }
                 if let Some((origin, voice, reading)) = settled.said {
                     let said = || What::Said(origin, voice, reading);

@@ -8,7 +8,7 @@ use mcpproxy_core::{
 };
 
 use super::bytes::{Packer, Unpacker};
-use super::{Event, Sent, What};
+use super::{Event, Fate, Sent, What};
 use crate::digests::MOST as DIGESTS;
 use crate::origins::Voice;
 use crate::reading::{GRAMS, Reading, TOKENS};
@@ -19,11 +19,12 @@ use crate::session::Edge;
 use crate::typed::{Kind, Token};
 
 /// The form that is written; another one is not read.
-pub(super) const VERSION: u8 = 5;
+pub(super) const VERSION: u8 = 6;
 /// Bytes of a tag.
 const TAG: usize = 5;
 const _: () = assert!(TAG_BITS == 40);
 
+const FATES: [Fate; 3] = [Fate::Undone, Fate::Left, Fate::Stopped];
 const SIDES: [Side; 2] = [Side::Inside, Side::Outside];
 const NATURES: [Nature; 3] = [Nature::Typed, Nature::Personal, Nature::Secret];
 const LIKENESSES: [Likeness; 7] = [
@@ -75,9 +76,9 @@ impl Event {
                 }
             }
             What::Sent(one) => sent(&mut to, one),
-            What::Settled(call, left) => {
+            What::Settled(call, fate) => {
                 to.fixed(&call.to_bytes());
-                to.byte(u8::from(*left));
+                to.pick(&FATES, fate);
             }
             What::Marked(legs) => {
                 for leg in [legs.private, legs.untrusted, legs.outside] {
@@ -168,7 +169,7 @@ fn read_what(kind: u8, from: &mut Unpacker<'_>) -> Option<What> {
         ),
         2 => What::Said(read_origin(from)?, read_voice(from)?, read_reading(from)?),
         3 => What::Sent(read_sent(from)?),
-        4 => What::Settled(read_call(from)?, from.flag()?),
+        4 => What::Settled(read_call(from)?, from.pick(&FATES)?),
         5 => What::Marked(Taint {
             private: from.flag()?,
             untrusted: from.flag()?,

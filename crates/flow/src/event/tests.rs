@@ -136,7 +136,8 @@ fn act(tracker: &Tracker, who: u128, number: u64, deed: &Deed) {
         }
         Deed::Send(name, json, left) => {
             checked(tracker, who, number, name, json);
-            tracker.settle(me, CallId::new(number, 0), *left, NOW);
+            let fate = if *left { Fate::Left } else { Fate::Stopped };
+            tracker.settle(me, CallId::new(number, 0), fate, NOW);
         }
         Deed::Hold(json) => drop(checked(tracker, who, number, "slack", json)),
         Deed::Mark => {
@@ -175,7 +176,7 @@ fn says(tracker: &Tracker, who: u128, number: u64, json: &str) -> String {
     let mut said = Vec::new();
     for name in ["slack", "web"] {
         let found = checked(tracker, who, number, name, json);
-        tracker.settle(whose(who), CallId::new(number, 0), false, NOW);
+        tracker.settle(whose(who), CallId::new(number, 0), Fate::Undone, NOW);
         said.push(format!("{found:?}"));
     }
     let view = tracker.session(whose(who).session);
@@ -243,7 +244,7 @@ fn what_was_read_by_one_and_leaves_by_another_is_seen() {
     let half = |tracker: &Tracker, number: u64, half: &str| {
         let json = format!(r#"{{"text":"{half}"}}"#);
         let evidence = checked(tracker, 1, number, "slack", &json).evidence;
-        tracker.settle(whose(1), CallId::new(number, 0), true, NOW);
+        tracker.settle(whose(1), CallId::new(number, 0), Fate::Left, NOW);
         let worst = evidence.matches.iter().map(|one| one.weight).max();
         worst == Some(mcpproxy_core::Weight::Sensitive)
     };

@@ -8,16 +8,24 @@ use mcpproxy_core::{Label, Likeness, Nature};
 use super::{Hits, Read, SecretHit, likeness};
 use crate::hash::QuickMap;
 use crate::roll::{roll, roll_some};
-use crate::secret::{Bits, GRAM as SECRET, Vault, short};
+use crate::secret::{Bits, Entry, GRAM as SECRET, Vault, short};
 use crate::sending::Sending;
 use crate::state::{Errand, State, place_salt, said_salt};
 use crate::stream::{Family, Stream};
+use crate::view::is_chance;
 
 /// Windows that are asked for together.
 const TOGETHER: usize = 16;
 
+/// Symbols that may stand in a text between two windows of a value for them not to be an accident, in
+/// one so long; in a longer one fewer may. And how far apart they may stand in the value.
+const BETWEEN: usize = 32;
+const SHORT: usize = 1024;
+const LEFT_OUT: usize = 2 * SECRET;
+
 /// Where windows of one value were seen. One window alone is an accident in any long message: two
-/// that follow each other, in either direction, are counted.
+/// that follow each other, in either direction, are counted, and so are two of a secret that stand
+/// close together, whatever of it is left out between them.
 struct Trail<'a> {
     own: Bits,
     /// The stream with the longest run, the first and the last window of it there.
@@ -28,6 +36,10 @@ struct Trail<'a> {
     /// The stream that was looked at last, and up to which window the value was followed there.
     last: &'a Stream,
     until: usize,
+    /// The windows that were seen last in it, where they end, and whether they are counted.
+    seen: Range<usize>,
+    end_of_seen: usize,
+    counted: bool,
 }
 
 impl<'a> Trail<'a> {
@@ -40,52 +52,87 @@ impl<'a> Trail<'a> {
             best: 0,
             last: stream,
             until: 0,
+            seen: 0..0,
+            end_of_seen: 0,
+            counted: false,
         }
     }
 
     /// Follows a value from where a window led to it, forwards and backwards in the text, and in
     /// either direction in the value.
-    fn follow(&mut self, (stream, sent): Read<'a>, text: &[u32], value: &[u32], lead: Lead) {
+    fn follow(&mut self, (stream, sent): Read<'a>, text: &[u32], value: &Entry, lead: Lead) {
         if !std::ptr::eq(self.last, stream) {
-            (self.last, self.until) = (stream, 0);
+            (self.last, self.until, self.seen) = (stream, 0, 0..0);
         }
         if lead.at < self.until {
             return;
         }
+        let (windows, apart) = (&*value.windows, value.apart());
         let (before, after) = text.split_at_checked(lead.at).unwrap_or_default();
         let unseen = before.get(self.until..).unwrap_or_default();
-        let (left, right) = value.split_at_checked(lead.position).unwrap_or_default();
-        let this = value.get(..=lead.position).unwrap_or_default();
+        let unseen = || unseen.iter().rev().skip(apart - 1).step_by(apart);
+        let after = || after.iter().step_by(apart);
+        let (left, right) = windows.split_at_checked(lead.position).unwrap_or_default();
+        let this = windows.get(..=lead.position).unwrap_or_default();
         let next = right.get(1..).unwrap_or_default();
         // As it stands, and mirrored.
         let plain = (
-            alike(unseen.iter().rev(), left.iter().rev()),
-            alike(after.iter(), right.iter()),
+            alike(unseen(), left.iter().rev()),
+            alike(after(), right.iter()),
         );
         let turned = (
-            alike(unseen.iter().rev(), next.iter()),
-            alike(after.iter(), this.iter().rev()),
+            alike(unseen(), next.iter()),
+            alike(after(), this.iter().rev()),
         );
         let is_plain = plain.0 + plain.1 >= turned.0 + turned.1;
         let (back, on) = if is_plain { plain } else { turned };
-        let (start, run) = (lead.at - back, back + on);
-        self.until = start + run;
-        if run >= 2 || value.len() == 1 {
-            let first = if is_plain {
-                lead.position - back
-            } else {
-                lead.position + 1 - on
-            };
-            (first..first + run).for_each(|position| self.own.set(position));
-        }
+        let (start, run) = (lead.at - back * apart, back + on);
+        self.until = start + run.saturating_sub(1) * apart + 1;
+        let first = if is_plain {
+            lead.position - back
+        } else {
+            lead.position + 1 - on
+        };
+        self.count(start, first..first + run, value);
         // What lies in what left before adds up, and is no news by itself.
         let is_news = sent.is_none_or(|sent| self.until + SECRET - 1 > sent.sent(stream));
         if run > self.best && is_news {
             self.best = run;
             self.stream = stream;
             self.start = u32::try_from(start).unwrap_or(u32::MAX);
-            self.end = u32::try_from(start + run - 1).unwrap_or(u32::MAX);
+            self.end = u32::try_from(self.until - 1).unwrap_or(u32::MAX);
         }
+    }
+
+    /// Counts windows that follow each other, and one that stands alone if others stand near.
+    fn count(&mut self, start: usize, found: Range<usize>, value: &Entry) {
+        let follow = found.len() >= 2 || value.windows.len() == 1;
+        let between = BETWEEN * SHORT / self.last.symbols.len().max(SHORT);
+        let near = !self.seen.is_empty() && start <= self.end_of_seen + between;
+        // The windows next to each other, in either direction.
+        let step =
+            |one: &Range<usize>, next: &Range<usize>| (next.start + 1).saturating_sub(one.end);
+        let step = step(&self.seen, &found).max(step(&found, &self.seen));
+        let linked = near && (SECRET..=LEFT_OUT).contains(&(step * value.apart())) && {
+            let rare = |at: usize, one: &Range<usize>| one.len() >= 2 || self.is_rare(at, value);
+            rare(start, &found) && rare(self.end_of_seen - SECRET, &self.seen)
+        };
+        if linked && !self.counted {
+            self.own.set_all(self.seen.clone());
+        }
+        if follow || linked {
+            self.own.set_all(found.clone());
+        }
+        self.seen = found;
+        self.end_of_seen = self.until - 1 + SECRET;
+        self.counted = follow || linked;
+    }
+
+    /// Tells whether a window that stands alone can only be one of a secret: it is no word.
+    fn is_rare(&self, at: usize, value: &Entry) -> bool {
+        let window = self.last.symbols.get(at..at + SECRET).unwrap_or_default();
+        let window = std::str::from_utf8(window).unwrap_or_default();
+        value.label.nature == Nature::Secret && !value.digits && is_chance(window)
     }
 }
 
@@ -154,12 +201,7 @@ pub(super) fn secrets<'a>(
                     return;
                 };
                 let trail = seen.entry(number).or_insert_with(|| Trail::new(stream));
-                trail.follow(
-                    (stream, before),
-                    &text,
-                    &entry.windows,
-                    Lead { at, position },
-                );
+                trail.follow((stream, before), &text, entry, Lead { at, position });
             });
         }
     }

@@ -81,8 +81,10 @@ pub(crate) fn tails<'t, 'f>(
 ) -> Vec<Onward<'t>> {
     let mut onward = Vec::new();
     let mut text = String::new();
-    for (field, tail) in fields.zip(before) {
-        let Tail { all, moving } = &**tail;
+    let each =
+        |(field, tail): (Field<'f>, &'t Arc<Tail>)| tail.each().map(move |tail| (field, tail));
+    for (field, tail) in fields.zip(before).flat_map(each) {
+        let Tail { all, moving, .. } = tail;
         if all.text.is_empty() {
             continue;
         }

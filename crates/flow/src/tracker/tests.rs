@@ -22,6 +22,8 @@ use serde_json::json;
 
 use super::{Checked, Leaving, Tracker};
 use crate::content::{Content, Marked};
+use crate::event::Fate;
+use crate::roll::scramble;
 use crate::settings::{FlowTracking, Scope};
 use crate::whose::Whose;
 
@@ -134,7 +136,8 @@ impl Desk {
         let call = self.call();
         let checked = check(&self.tracker, whose, call, name, json, NOW);
         let call = CallId::new(call, 0);
-        self.tracker.settle(whose, call, left, NOW);
+        let fate = if left { Fate::Left } else { Fate::Stopped };
+        self.tracker.settle(whose, call, fate, NOW);
         checked.evidence
     }
 
@@ -142,7 +145,8 @@ impl Desk {
     fn asked(&self, name: &str, now: Tick) -> Checked {
         let (me, call) = (whose(ME, ME), self.call());
         let checked = check(&self.tracker, me, call, name, "", now);
-        self.tracker.settle(me, CallId::new(call, 0), false, now);
+        self.tracker
+            .settle(me, CallId::new(call, 0), Fate::Undone, now);
         checked
     }
 }
@@ -175,4 +179,13 @@ fn hex(bytes: &[u8]) -> String {
         write!(text, "{byte:02x}").unwrap();
         text
     })
+}
+
+/// Letters and digits by chance, the same for the same seed.
+fn random(seed: u64, length: usize) -> String {
+    let symbol = |at: u64| {
+        let digit = scramble(scramble(seed).wrapping_add(at)) % 36;
+        char::from_digit(u32::try_from(digit).unwrap(), 36).unwrap()
+    };
+    (0..length as u64).map(symbol).collect()
 }

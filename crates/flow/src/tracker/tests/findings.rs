@@ -428,3 +428,57 @@ fn a_password_of_everyday_words_does_not_forbid_the_words() {
     check("correcthorsebattery", "correct horse battery", true);
     check("Kx7Qm2Vb9TkwYpR4sNdLc6Gf", "kx7qm2vb9tkwypr4", true);
 }
+
+#[test]
+fn an_answer_full_of_values_makes_room_for_what_is_read_later() {
+    let desk = Desk::new();
+    let (me, other) = (whose(ME, ME), whose(ME, 7));
+    let (old, new) = (random(1, 24), random(2, 24));
+    desk.read_secret(&format!("OLD={old}"), &old, Nature::Secret);
+    for round in 0..6 {
+        let lengths = [(33, 3_000), (60, 36), (40, 24)];
+        let lengths = lengths
+            .iter()
+            .flat_map(|&(count, length)| vec![length; count]);
+        let seeded = lengths.zip(round * 1000 + 1000..);
+        let fill: Vec<String> = seeded.map(|(length, seed)| random(seed, length)).collect();
+        let marked: Vec<Marked<'_>> = fill
+            .iter()
+            .map(|value| Marked {
+                value: Cow::Borrowed(value),
+                label: label(Nature::Secret),
+                place: Cow::Borrowed(""),
+            })
+            .collect();
+        let json = json!(fill).to_string();
+        desk.read_as(me, Side::Inside, "github", &json, &marked);
+    }
+    desk.read_secret(&format!("API_TOKEN={new}"), &new, Nature::Secret);
+    for value in [old, new] {
+        let reversed: String = value.chars().rev().collect();
+        for text in [&value, &reversed] {
+            let found = desk.send_as(other, "slack", &message(text), false);
+            assert_eq!(weight(&found), Some(Weight::Sensitive), "{text}");
+        }
+    }
+}
+
+#[test]
+fn any_run_of_a_long_secret_is_found() {
+    let value = random(1, 3_000);
+    let desk = Desk::new();
+    desk.read_secret(&format!("KEY={value}"), &value, Nature::Secret);
+    for at in (0..value.len() - 29).step_by(53) {
+        let run = &value[at..at + 29];
+        let reversed: String = run.chars().rev().collect();
+        for text in [run, &reversed] {
+            let found = desk.send_as(whose(ME, ME), &format!("to-{at}"), &message(text), false);
+            assert_eq!(weight(&found), Some(Weight::Sensitive), "{at}");
+        }
+    }
+    assert!(
+        desk.tracker
+            .known(whose(ME, ME), &value[100..129])
+            .is_some()
+    );
+}

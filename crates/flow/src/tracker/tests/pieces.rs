@@ -291,7 +291,7 @@ fn calls_on_their_way_count_until_they_are_settled() {
     assert_eq!(check(101, two), Some(Weight::Sensitive));
     for call in [101, 100] {
         let call = CallId::new(call, 0);
-        desk.tracker.settle(whose(ME, ME), call, false, NOW);
+        desk.tracker.settle(whose(ME, ME), call, Fate::Undone, NOW);
     }
     assert_eq!(check(102, two), None);
 }
@@ -310,4 +310,92 @@ fn text_in_pieces_is_found_across_calls() {
         .map(|piece| weight(&desk.send(&message(piece))))
         .collect();
     assert!(found.contains(&Some(Weight::Notable)), "{found:?}");
+}
+
+/// Made up: of the shape of a key, and of nobody.
+const TOKEN: &str = "k7Qd2vN9xR4tZ8pL1mB6hW3s";
+
+fn with_token() -> Desk {
+    let desk = Desk::new();
+    desk.read_secret(&format!("API_TOKEN={TOKEN}"), TOKEN, Nature::Secret);
+    desk
+}
+
+#[test]
+fn pieces_of_a_secret_add_up_over_what_is_left_out() {
+    let check = |text: &str, expect: Option<Weight>| {
+        assert_eq!(weight(&with_token().send(&message(text))), expect, "{text}");
+    };
+    let sensitive = Some(Weight::Sensitive);
+    check("k7Qd2v 9xR4tZ pL1mB6 W3s", sensitive);
+    check("k7Qd2v 9xR4tZ", sensitive);
+    check(
+        "first k7Qd2v, as you know, and afterwards 9xR4tZ",
+        sensitive,
+    );
+    check("6Bm1Lp Zt4Rx9", sensitive);
+    check("k7Qd2v and nothing else", None);
+    check("k7Qd2v k7Qd2v", None);
+    let far = "the night shift moves to Tampere with a bonus of a fifth of their pay";
+    check(&format!("k7Qd2v, {far}, 9xR4tZ"), None);
+    // Words that everybody writes are no pieces.
+    let desk = Desk::new();
+    let words = "copper-harbor-meadow";
+    desk.read_secret(words, words, Nature::Secret);
+    let found = desk.send(&message("It is of copper, and the harbor is old."));
+    assert_eq!(weight(&found), None, "{found:?}");
+}
+
+#[test]
+fn chance_has_no_pieces_of_a_secret() {
+    let desk = Desk::new();
+    let values: Vec<String> = (0..400).map(|seed| random(seed, 24)).collect();
+    let marked: Vec<Marked<'_>> = values
+        .iter()
+        .map(|value| Marked {
+            value: Cow::Borrowed(value),
+            label: label(Nature::Secret),
+            place: Cow::Borrowed(""),
+        })
+        .collect();
+    desk.read_as(whose(ME, ME), Side::Inside, "files", "{}", &marked);
+    for (seed, length) in (1000..1032).zip([1 << 10, 1 << 14].into_iter().cycle()) {
+        let found = desk.send(&message(&random(seed, length)));
+        assert_eq!(weight(&found), None, "{seed}");
+    }
+}
+
+#[test]
+fn who_goes_on_after_a_denial_gets_no_further() {
+    let arrived = |pieces: &mut dyn Iterator<Item = &str>| {
+        let desk = with_token();
+        let mut arrived = String::new();
+        for piece in pieces {
+            let text = message(piece);
+            let call = desk.call();
+            let found = check(&desk.tracker, whose(ME, ME), call, "slack", &text, NOW);
+            let stops = weight(&found.evidence) == Some(Weight::Sensitive);
+            let fate = if stops { Fate::Stopped } else { Fate::Left };
+            let call = CallId::new(call, 0);
+            desk.tracker.settle(whose(ME, ME), call, fate, NOW);
+            if !stops {
+                arrived.push_str(piece);
+            }
+        }
+        arrived
+    };
+    let singles = || TOKEN.split("").filter(|one| !one.is_empty());
+    assert_eq!(arrived(&mut singles()), &TOKEN[..11]);
+    // What is denied is denied again.
+    let desk = with_token();
+    let again = |piece: &str| weight(&desk.send_as(whose(ME, ME), "slack", &message(piece), false));
+    assert_eq!(weight(&desk.send(&message(&TOKEN[..6]))), None);
+    assert_eq!(weight(&desk.send(&message(&TOKEN[6..11]))), None);
+    for _ in 0..3 {
+        assert_eq!(again(&TOKEN[11..12]), Some(Weight::Sensitive));
+    }
+    // What is left out ends nothing.
+    let gaps = singles().enumerate().filter(|(at, _)| at % 7 != 6);
+    let got = arrived(&mut gaps.map(|(_, one)| one));
+    assert!(got.len() < 20, "{got}");
 }

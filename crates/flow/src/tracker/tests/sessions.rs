@@ -100,7 +100,8 @@ fn a_session_that_ended_before_its_question_was_answered_stays_ended() {
     let later = Tick(Duration::from_mins(40));
     check(&desk.tracker, me, 7, "slack", &message(PROSE), NOW);
     assert_eq!(desk.tracker.expire(later).len(), 1);
-    desk.tracker.settle(me, CallId::new(7, 0), true, later);
+    desk.tracker
+        .settle(me, CallId::new(7, 0), Fate::Left, later);
     assert!(desk.tracker.session(session(ME)).is_none());
     assert_eq!(desk.tracker.usage().sessions, 0);
 }
@@ -196,7 +197,7 @@ fn many_threads_share_a_tracker() {
                     let number = 1000 * n + call;
                     let evidence = check(&tracker, me, number, "slack", &json, NOW).evidence;
                     assert_eq!(weight(&evidence), Some(Weight::Notable));
-                    tracker.settle(me, CallId::new(number, 0), true, NOW);
+                    tracker.settle(me, CallId::new(number, 0), Fate::Left, NOW);
                 }
             });
         }
