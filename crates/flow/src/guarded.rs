@@ -3,6 +3,8 @@
 //!
 //! What is passed around all day, as a ticket or an order, is a token of `typed` and no more.
 
+mod credential;
+
 use std::borrow::Cow;
 
 use mcpproxy_core::{Label, Nature, Severity};
@@ -107,7 +109,10 @@ pub(crate) fn guarded<'a>(parts: &[Part<'a>]) -> Vec<Marked<'a>> {
             break;
         }
         let short = part.text.len() <= 4 * LONGEST;
-        if short && is_name(key) && part.text.split_ascii_whitespace().count() <= WORDS {
+        let is_word = || part.text.split_ascii_whitespace().count() == 1;
+        if short && credential::is_name(key) && is_word() {
+            add_credential(key, &part.text, &mut found);
+        } else if short && is_name(key) && part.text.split_ascii_whitespace().count() <= WORDS {
             add(&part.text, true, &mut found);
         } else if part.text.len() >= SHORTEST {
             in_text(&part.text, &mut found);
@@ -130,11 +135,14 @@ fn in_text(text: &str, found: &mut Vec<Marked<'_>>) {
         let behind = text.get(span.end..).unwrap_or_default();
         if has_digit(word) {
             let before = text.get(since..span.start).unwrap_or_default();
-            let is_told = told == Some(span.start);
+            let is_told = told == Some(span.start) || is_said(before);
             if let Some(more) = coded(word, (before, behind), is_told, found) {
                 since = span.end + more;
                 return;
             }
+        }
+        if !has_digit(word) {
+            assigned(word, found);
         }
         if matches!(word.as_bytes().last(), Some(b':' | b'=')) {
             let next = text.len() - behind.trim_ascii_start().len();
@@ -142,7 +150,10 @@ fn in_text(text: &str, found: &mut Vec<Marked<'_>>) {
             let word = behind.split_ascii_whitespace().next();
             // What has a digit is looked at in its turn.
             if let Some(word) = word.filter(|word| !has_digit(word)) {
-                capital(word, text.get(since..next).unwrap_or_default(), found);
+                let before = text.get(since..next).unwrap_or_default();
+                if !told_credential(word, before, found) {
+                    capital(word, before, found);
+                }
             }
         }
     });
@@ -156,9 +167,7 @@ fn coded(
     found: &mut Vec<Marked<'_>>,
 ) -> Option<usize> {
     let bare = trimmed(word);
-    let assigned = bare.split_once(['=', ':', '#']);
-    if let Some((_, value)) = assigned.filter(|(name, _)| is_name(name)) {
-        add(value, true, found);
+    if assigned(word, found) || told && told_credential(word, before, found) {
         return Some(0);
     }
     let named = is_coded(bare) && is_named(before);
@@ -167,6 +176,38 @@ fn coded(
         add(&value, told, found);
         more
     })
+}
+
+/// Adds what is assigned to a name within one word; tells whether there is such a name.
+fn assigned(word: &str, found: &mut Vec<Marked<'_>>) -> bool {
+    let start = word.trim_start_matches(|char: char| !char.is_ascii_alphanumeric());
+    let Some((name, value)) = start.split_once(['=', ':', '#']) else {
+        return false;
+    };
+    if credential::is_name(name) && !value.is_empty() {
+        add_credential(name, value, found);
+        return true;
+    }
+    let named = has_digit(value) && is_name(name);
+    if named {
+        add(trimmed(value), true, found);
+    }
+    named
+}
+
+/// Adds a word that the name of a credential tells of; tells whether there is such a name.
+fn told_credential(word: &str, before: &str, found: &mut Vec<Marked<'_>>) -> bool {
+    let name = credential::told(before);
+    if let Some(name) = &name {
+        add_credential(name, word, found);
+    }
+    name.is_some()
+}
+
+/// Tells whether a text says that something is what comes next.
+fn is_said(before: &str) -> bool {
+    let before = before.trim_ascii_end().as_bytes();
+    matches!(before, [.., b' ' | b'\n', b'i', b's'])
 }
 
 /// Adds the value that a word in capitals is if a name stands before it.
@@ -205,11 +246,8 @@ fn with_more(bare: &str, rest: &str) -> (String, usize) {
 /// Tells whether one of the last words in front of a value, in its sentence, is a name, and none of
 /// what all share.
 fn is_named(before: &str) -> bool {
-    let ends = |word: &&str| {
-        let stops = matches!(word.as_bytes().last(), Some(b'.' | b'!' | b'?'));
-        stops && !has_digit(word)
-    };
-    let words = last(before).take(REACH).take_while(|word| !ends(word));
+    let words = last(before).take(REACH);
+    let words = words.take_while(|word| !ends_sentence(word));
     let mut words = words.map(trimmed).peekable();
     while let Some(word) = words.next() {
         if is_name(word) && !words.peek().is_some_and(|last| SHARED.has(last)) {
@@ -217,6 +255,11 @@ fn is_named(before: &str) -> bool {
         }
     }
     false
+}
+
+fn ends_sentence(word: &str) -> bool {
+    let stops = matches!(word.as_bytes().last(), Some(b'.' | b'!' | b'?'));
+    stops && !has_digit(word)
 }
 
 /// Tells whether a name, by one of the words it is made of, is that of something guarded.
@@ -228,21 +271,28 @@ fn is_name(name: &str) -> bool {
     if name.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return NAMES.has(name) && !SHARED.has(name);
     }
-    let mut guards = false;
+    let (mut guards, mut shared) = (false, false);
+    words_of(name, |word| {
+        guards |= NAMES.has_bytes(word);
+        shared |= SHARED.has_bytes(word);
+    });
+    guards && !shared
+}
+
+/// Hands the words that a name is made of to `each`.
+fn words_of(name: &str, mut each: impl FnMut(&[u8])) {
     let words = name.as_bytes().split(|byte| !byte.is_ascii_alphabetic());
     for word in words.filter(|word| word.len() >= SHORTEST_NAME) {
         let hump = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
-        let cut = word.windows(2).rposition(hump).map(|at| at + 1);
-        let halves = word.split_at_checked(cut.unwrap_or(word.len()));
-        let (first, last) = halves.unwrap_or((word, &[]));
-        for part in [first, last] {
-            if SHARED.has_bytes(part) {
-                return false;
-            }
-            guards |= NAMES.has_bytes(part);
+        let mut rest = word;
+        while let Some(at) = rest.windows(2).position(hump)
+            && let Some((first, last)) = rest.split_at_checked(at + 1)
+        {
+            each(first);
+            rest = last;
         }
+        each(rest);
     }
-    guards
 }
 
 /// Tells whether a word can be a code: digits, or letters and digits mixed.
@@ -270,7 +320,23 @@ fn add(value: &str, told: bool, found: &mut Vec<Marked<'_>>) {
     // Five digits are a year and a bit; six can be a code.
     let rare = digits >= 2 && digits < symbols.len() || digits >= 6;
     let rare = rare || told && digits < 2 && symbols.len() >= CODED && is_chance(value);
-    if fits && rare && found.len() < MOST {
+    if fits && rare {
+        push(value, found);
+    }
+}
+
+/// Adds a value that its source calls a credential, if it may be one.
+fn add_credential(name: &str, value: &str, found: &mut Vec<Marked<'_>>) {
+    let quotes = |char| matches!(char, '"' | '\'' | '`');
+    let stops = |char| quotes(char) || matches!(char, ',' | ';' | '.' | '}' | ']');
+    let value = value.trim_start_matches(quotes).trim_end_matches(stops);
+    if credential::is_value(name, value) {
+        push(value, found);
+    }
+}
+
+fn push(value: &str, found: &mut Vec<Marked<'_>>) {
+    if found.len() < MOST {
         found.push(Marked {
             value: Cow::Owned(value.to_owned()),
             label: Label {
@@ -308,11 +374,62 @@ mod tests {
         check(r#"{"employeeId":"E-20417","name":"x"}"#, &["E-20417"]);
         check(r#"{"status_code":"200417","zip_code":"904170"}"#, &[]);
         check("voucher=SPRING2026X", &["SPRING2026X"]);
+        check("the door code is 9KTUMAFGrM", &["9KTUMAFGrM"]);
+        check("the error code is 9KTUMAFGrM", &[]);
+        check("the code of it is in src2", &[]);
         check("members: 12", &[]);
         check("Booking reference: KXWQZJ\n", &["KXWQZJ"]);
         check("Membership: PREMIUM", &[]);
         check("Your access was DENIED", &[]);
         check("recovery code: xkt4w-qzvbn", &["xkt4w-qzvbn"]);
         check(r#"{"account":"checking","voucher":"QXVKTZ"}"#, &["QXVKTZ"]);
+    }
+
+    #[test]
+    fn values_that_their_source_calls_a_credential_are_guarded() {
+        let check = |text: &str, expect: &[&str]| {
+            let parts = parts(text);
+            let marks = guarded(&parts);
+            let found: Vec<_> = marks.iter().map(|one| &*one.value).collect();
+            assert_eq!(found, expect, "{text}");
+        };
+        check("API_KEY=GX-20443-B", &["GX-20443-B"]);
+        check("password: hunter2", &["hunter2"]);
+        check("export DB_PASSWORD=letmein99\n", &["letmein99"]);
+        check("API_KEY=tiger77x", &["tiger77x"]);
+        check("API key: tiger77x", &["tiger77x"]);
+        check("pwd = 'letmein99'", &["letmein99"]);
+        check(r#"{"dbPassword":"letmein99"}"#, &["letmein99"]);
+        check(r#"{"aws":{"secret":"GX-20443-B"}}"#, &["GX-20443-B"]);
+        check("the password for the server is hunter2.", &["hunter2"]);
+        check("the API key of staging is GX-20443-B now", &["GX-20443-B"]);
+        check("token=xkqzwvbj", &["xkqzwvbj"]);
+        // What stands for a value, says how it is written, or is code.
+        for other in [
+            "password: true",
+            "password: null",
+            "secret: changeme",
+            "PASSWORD=changeme123",
+            "API_KEY=${API_KEY_2}",
+            "api_key: your-token-123",
+            "password: string",
+            "token: sha256",
+            "password: varchar(255)",
+            "password VARCHAR255",
+            "let token = tokens[12];",
+            "password = get_password1()",
+            "secret: xxxxxx11",
+            "token_count: 482913",
+            "next_page_token: CAESB12345",
+            r#"{"nextPageToken":"CAESB12345","token_type":"bearer12"}"#,
+            "the token has 12 symbols",
+            "password_file=/run/secrets/db22",
+            "key: item42",
+            "primary_key=ab1234",
+            "token: https://example.com/a12",
+            "password: step2",
+        ] {
+            check(other, &[]);
+        }
     }
 }

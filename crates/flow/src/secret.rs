@@ -64,8 +64,7 @@ pub(crate) struct SecretPrint {
     pub(crate) sample: Masked,
     /// Whether it is digits alone, of which any long list of numbers has some by chance.
     pub(crate) digits: bool,
-    /// Whether it is words that everybody writes, with digits in the place of letters.
-    pub(crate) spelled: bool,
+    pub(crate) spelled: Spelled,
     pub(crate) windows: Vec<u32>,
 }
 
@@ -103,7 +102,7 @@ impl SecretPrint {
             length: symbols.len(),
             sample: mask(value),
             digits,
-            spelled: is_spelled(&symbols),
+            spelled: Spelled::of(&symbols, label.nature),
             windows,
         })
     }
@@ -112,6 +111,41 @@ impl SecretPrint {
 /// Returns how many symbols lie between the windows that are kept of a value of this length.
 fn apart(length: usize) -> usize {
     if length > DENSE { APART } else { 1 }
+}
+
+/// Whether a value is words that everybody writes, and the digits that are all that makes it a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spelled {
+    /// It is something else.
+    No,
+    /// They stand in the place of letters.
+    Within,
+    /// They stand before or behind.
+    Beside,
+}
+
+impl Spelled {
+    fn of(symbols: &[u8], nature: Nature) -> Self {
+        let inner = inner(symbols);
+        let word = std::str::from_utf8(inner).unwrap_or_default();
+        let letters = inner.iter().all(u8::is_ascii_lowercase);
+        match nature {
+            _ if is_spelled(symbols) => Self::Within,
+            Nature::Typed if letters && inner.len() < symbols.len() && !is_chance(word) => {
+                Self::Beside
+            }
+            Nature::Typed | Nature::Personal | Nature::Secret => Self::No,
+        }
+    }
+
+    /// Tells whether a stretch of a text has the digits.
+    fn has(self, stretch: &[u8]) -> bool {
+        match self {
+            Self::No => true,
+            Self::Within => inner(stretch).iter().any(u8::is_ascii_digit),
+            Self::Beside => stretch.iter().any(u8::is_ascii_digit),
+        }
+    }
 }
 
 /// Returns what stands between the digits at either end.
@@ -275,7 +309,7 @@ pub(crate) struct Entry {
     pub(crate) length: usize,
     pub(crate) sample: Masked,
     pub(crate) digits: bool,
-    spelled: bool,
+    spelled: Spelled,
     /// The windows of the value, in order.
     pub(crate) windows: Box<[u32]>,
     /// The reading that showed it last.
@@ -286,7 +320,7 @@ impl Entry {
     /// Tells whether a stretch of a text that reads like the value may be part of it: `password` is
     /// not `p4ssw0rd`, which hashes do not tell apart.
     pub(crate) fn may_be(&self, stretch: &[u8]) -> bool {
-        !self.spelled || inner(stretch).iter().any(u8::is_ascii_digit)
+        self.spelled.has(stretch)
     }
 
     /// Returns how many symbols lie between its windows.

@@ -13,7 +13,7 @@ use crate::digests::MOST as DIGESTS;
 use crate::origins::Voice;
 use crate::reading::{GRAMS, Reading, TOKENS};
 use crate::roll::TAG_BITS;
-use crate::secret::{Bits, ENTRIES, LONGEST, SecretPrint};
+use crate::secret::{Bits, ENTRIES, LONGEST, SecretPrint, Spelled};
 use crate::sending::TAILS;
 use crate::session::Edge;
 use crate::typed::{Kind, Token};
@@ -25,6 +25,7 @@ const TAG: usize = 5;
 const _: () = assert!(TAG_BITS == 40);
 
 const FATES: [Fate; 3] = [Fate::Undone, Fate::Left, Fate::Stopped];
+const SPELLED: [Spelled; 3] = [Spelled::No, Spelled::Within, Spelled::Beside];
 const SIDES: [Side; 2] = [Side::Inside, Side::Outside];
 const NATURES: [Nature; 3] = [Nature::Typed, Nature::Personal, Nature::Secret];
 const LIKENESSES: [Likeness; 7] = [
@@ -284,7 +285,7 @@ fn secret(to: &mut Packer, secret: &SecretPrint) {
     to.count(secret.length);
     to.name(secret.sample.as_str());
     to.byte(u8::from(secret.digits));
-    to.byte(u8::from(secret.spelled));
+    to.pick(&SPELLED, &secret.spelled);
     to.count(secret.windows.len());
     let windows = secret.windows.iter();
     windows.for_each(|window| to.fixed(&window.to_be_bytes()));
@@ -303,7 +304,7 @@ fn read_secret(from: &mut Unpacker<'_>) -> Option<SecretPrint> {
         length: usize::try_from(from.number()?).ok()?,
         sample: Masked::from_safe(from.name()?),
         digits: from.flag()?,
-        spelled: from.flag()?,
+        spelled: from.pick(&SPELLED)?,
         windows: from.list(LONGEST, 4, |from| from.fixed().map(u32::from_be_bytes))?,
     })
 }

@@ -482,3 +482,34 @@ fn any_run_of_a_long_secret_is_found() {
             .is_some()
     );
 }
+
+#[test]
+fn a_short_credential_is_asked_about_and_its_word_is_not() {
+    let check = |read: &str, text: &str, expect: Option<Weight>| {
+        let desk = Desk::new();
+        desk.read(&json!({ "text": read }).to_string());
+        assert_eq!(weight(&desk.send(&message(text))), expect, "{read}: {text}");
+    };
+    let asked = Some(Weight::Notable);
+    for (read, texts) in [
+        (
+            "API_KEY=GX-20443-B",
+            ["GX-20443-B", "gx 20443 b", "B-34402-XG"],
+        ),
+        ("password: hunter2", ["hunter2", "HUNTER2", "hunter-2"]),
+        (
+            "DB_PASSWORD=letmein99",
+            ["letmein99", "let.me.in.99", "LETMEIN99"],
+        ),
+        (
+            "The door code is 9KTUMAFGrM",
+            ["9KTUMAFGrM", "9ktum-afgrm", "MrGFAMUTK9"],
+        ),
+    ] {
+        for text in texts {
+            check(read, &format!("the word is {text}"), asked);
+        }
+    }
+    check("password: hunter2", "the hunter is in the forest", None);
+    check("DB_PASSWORD=letmein99", "they did not let me in", None);
+}
