@@ -140,7 +140,7 @@ pub(crate) fn columns<'p>(rows: impl Iterator<Item = &'p str>) -> Vec<String> {
 }
 
 /// The same of a text in which a word comes again after every few others, whatever stands between,
-/// and all that does not come again.
+/// and all that comes less often than that.
 pub(crate) fn periods(text: &str) -> Vec<String> {
     // Every word is compared with many, four at a time, by half of what is known of it: those are no fewer
     // than the same, and nearly always too few already.
@@ -172,9 +172,14 @@ pub(crate) fn periods(text: &str) -> Vec<String> {
         for hash in &hashes {
             *seen.entry(hash).or_insert(0) += 1;
         }
+        // Pieces may come again, too, but not as often as what stands between them.
+        let most = seen.values().copied().max().unwrap_or(0);
         let both = words.iter().zip(&hashes);
-        let once = both.filter(|(_, hash)| seen.get(hash) == Some(&1));
-        found.extend(joined(once.map(|(word, _)| *word)));
+        let seldom = both.filter(|(_, hash)| {
+            let count = seen.get(hash).copied().unwrap_or(0);
+            count == 1 || count * 2 < most
+        });
+        found.extend(joined(seldom.map(|(word, _)| *word)));
     }
     found
 }

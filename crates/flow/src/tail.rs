@@ -82,10 +82,20 @@ pub(crate) struct End {
 impl End {
     /// Puts a piece behind, and keeps no more than `most` bytes.
     pub(crate) fn push(&mut self, piece: &str, most: usize) {
+        self.open(piece);
         self.text.push_str(piece);
         let over = self.text.len().saturating_sub(most);
         self.text.drain(..self.text.ceil_char_boundary(over));
         self.last = piece.len().min(self.text.len());
+    }
+
+    /// Gets ready for a piece that is put behind. Two lists of numbers are one, in which the last number of
+    /// the first is not the beginning of the first of the last.
+    pub(crate) fn open(&mut self, piece: &str) {
+        let (list, other) = (is_list(self.last_piece()), is_list(piece));
+        if self.last > 0 && list.is_some() && other.is_some() && list.max(other) == Some(true) {
+            self.text.push(' ');
+        }
     }
 
     /// Returns what came before the last piece, and the last piece.
@@ -98,6 +108,18 @@ impl End {
     pub(crate) fn last_piece(&self) -> &str {
         self.parts().1
     }
+}
+
+/// What stands between the numbers of a list.
+fn divides(char: char) -> bool {
+    char.is_ascii_whitespace() || matches!(char, ',' | ';')
+}
+
+/// Tells of numbers, decimal or hexadecimal, whether something stands between them.
+fn is_list(text: &str) -> Option<bool> {
+    let fits = |char: char| char.is_ascii_hexdigit() || divides(char);
+    let numbers = text.chars().all(fits) && text.bytes().any(|byte| byte.is_ascii_digit());
+    numbers.then(|| text.contains(divides))
 }
 
 /// A call that is on its way, where to, and its pieces by field.

@@ -6,6 +6,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use mcpproxy_text::decode::{Coding, Run, decode};
+
 use crate::roll::whole;
 use crate::stream::{Family, Stream};
 use crate::view::{Decoded, SHORTEST, budget, is_natural, one};
@@ -29,6 +31,10 @@ impl Read {
         let mut decoded = Decoded::default();
         let stream = Stream::of(Family::Tail, text, leaf, Vec::new());
         decoded.streams.push(stream);
+        if let Some(text) = padded(text) {
+            let stream = Stream::of(Family::Tail, &text, leaf, vec!["base64"]);
+            decoded.streams.push(stream);
+        }
         let mut budget = budget(0);
         one(text, leaf, Family::Tail, &mut budget, &mut decoded);
         Self {
@@ -41,6 +47,27 @@ impl Read {
         let symbols = self.streams.iter().map(|stream| stream.symbols.len());
         symbols.sum::<usize>() <= SYMBOLS
     }
+}
+
+/// Decodes pieces of base64 that were put together, each of which ends by itself.
+fn padded(text: &str) -> Option<String> {
+    if !text.contains('=') {
+        return None;
+    }
+    let mut plain = String::new();
+    let pieces = text.split('=').map(str::trim);
+    for piece in pieces.filter(|piece| !piece.is_empty()) {
+        let run = Run {
+            coding: Coding::Base64,
+            span: 0..piece.len(),
+        };
+        let bytes = decode(piece, &run)?;
+        if !bytes.iter().all(u8::is_ascii_graphic) {
+            return None;
+        }
+        plain.extend(bytes.into_iter().map(char::from));
+    }
+    (!plain.is_empty()).then_some(plain)
 }
 
 /// What a text was found to hold.

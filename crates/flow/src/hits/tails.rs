@@ -80,7 +80,7 @@ pub(crate) fn tails<'t, 'f>(
     reads: &'t Reads,
 ) -> Vec<Onward<'t>> {
     let mut onward = Vec::new();
-    let mut text = String::new();
+    let mut room = End::default();
     let each =
         |(field, tail): (Field<'f>, &'t Arc<Tail>)| tail.each().map(move |tail| (field, tail));
     for (field, tail) in fields.zip(before).flat_map(each) {
@@ -90,21 +90,22 @@ pub(crate) fn tails<'t, 'f>(
         }
         let leaf = field.leaf;
         moving.each(all.last_piece(), field.tail, |end, next| {
-            let read = reads.read_if_strange(joined(&mut text, &end.text, next), leaf);
+            joined(&mut room, &end, next);
+            let read = reads.read_if_strange(&room.text, leaf);
             let before = Before::new(end, leaf, reads);
             onward.push(Onward { read, before });
         });
-        let read = Found::Kept(reads.read(joined(&mut text, &all.text, field.head), leaf));
+        joined(&mut room, all, field.head);
+        let read = Found::Kept(reads.read(&room.text, leaf));
         let before = Before::new(Cow::Borrowed(all), leaf, reads);
         onward.push(Onward { read, before });
     }
     onward
 }
 
-/// Puts one text behind another, in room that was used before.
-fn joined<'b>(room: &'b mut String, one: &str, other: &str) -> &'b str {
-    room.clear();
-    room.push_str(one);
-    room.push_str(other);
-    room
+/// Puts a text behind what was sent before.
+fn joined(room: &mut End, end: &End, next: &str) {
+    room.clone_from(end);
+    room.open(next);
+    room.text.push_str(next);
 }

@@ -72,7 +72,7 @@ const SPOKEN_WORDS: &[&str] = &[
     "tango", "three", "tree", "two", "uniform", "victor", "whiskey", "whisky", "x-ray", "xray",
     "yankee", "zero", "zulu",
 ];
-/// The lengths of them by their first byte, as bits; a digit stands for itself.
+/// The lengths of them by their first byte, as bits; a digit or a letter stands for itself.
 const LENGTHS: [u32; 256] = lengths();
 
 #[expect(
@@ -81,10 +81,12 @@ const LENGTHS: [u32; 256] = lengths();
 )]
 const fn lengths() -> [u32; 256] {
     let mut table = [0; 256];
-    let mut digit = b'0';
-    while digit <= b'9' {
-        table[digit as usize] = 1 << 1;
-        digit += 1;
+    let mut byte = 0;
+    while byte < 128_u8 {
+        if byte.is_ascii_alphanumeric() {
+            table[byte as usize] = 1 << 1;
+        }
+        byte += 1;
     }
     let mut at = 0;
     while at < SPOKEN_WORDS.len() {
@@ -240,8 +242,8 @@ fn may_be_radio(text: &[u8]) -> bool {
 }
 
 fn spelled(word: &[u8]) -> Option<char> {
-    if let [single @ b'0'..=b'9'] = word {
-        return Some(char::from(*single));
+    if let [single] = word {
+        return Some(char::from(single.to_ascii_lowercase()));
     }
     if !SPOKEN.has_bytes(word) {
         return None;
@@ -392,6 +394,11 @@ mod tests {
             "note Mike stop Oscar Romeo stop stop Sierra Echo Nine, bye for now then",
             "radio_alphabet",
             "morse9",
+        );
+        check(
+            "capital k seven q D two v capital n nine, bye for now then",
+            "radio_alphabet",
+            "k7qd2vn9",
         );
         check(
             "It is 01101110 01101001 01100111 01101000 01110100 01110011, as I said",

@@ -1,5 +1,8 @@
 //! Values and text in pieces, over several calls.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::*;
 
 #[test]
@@ -398,4 +401,43 @@ fn who_goes_on_after_a_denial_gets_no_further() {
     let gaps = singles().enumerate().filter(|(at, _)| at % 7 != 6);
     let got = arrived(&mut gaps.map(|(_, one)| one));
     assert!(got.len() < 20, "{got}");
+}
+
+#[test]
+fn pieces_that_are_encoded_each_by_itself_add_up() {
+    let check = |name: &str, texts: Vec<String>| {
+        let desk = with_token();
+        let found = texts
+            .iter()
+            .any(|text| weight(&desk.send(&message(text))) == Some(Weight::Sensitive));
+        assert!(found, "{name}: {texts:?}");
+    };
+    for size in 1..=8 {
+        let pieces = || TOKEN.as_bytes().chunks(size);
+        let each = |piece: &[u8], of: &dyn Fn(u8) -> String, between: &str| {
+            let codes: Vec<String> = piece.iter().map(|byte| of(*byte)).collect();
+            codes.join(between)
+        };
+        let decimal = |byte: u8| byte.to_string();
+        // One number alone may be half of one.
+        if size > 1 {
+            for between in [" ", ",", ", "] {
+                let codes = |one| each(one, &decimal, between);
+                check("codes", pieces().map(codes).collect());
+            }
+        }
+        let of_hex = |byte: u8| format!("{byte:02x}");
+        check("hex", pieces().map(|one| each(one, &of_hex, " ")).collect());
+        check("base64", pieces().map(|one| STANDARD.encode(one)).collect());
+    }
+}
+
+#[test]
+fn what_stands_between_pieces_is_not_taken_for_one() {
+    let token = "k7Qd2vkQ9d7R4tkZ82pL1mB6";
+    let desk = Desk::new();
+    desk.read_secret(token, token, Nature::Secret);
+    let pieces: Vec<String> = token.chars().map(String::from).collect();
+    let found = desk.send(&message(&pieces.join(" then ")));
+    assert_eq!(weight(&found), Some(Weight::Sensitive));
 }
