@@ -102,9 +102,7 @@ impl Tokens {
             reason,
         };
         scope.check().map_err(wrong)?;
-        if scope.expired(now) {
-            return Err(wrong("it expires before it begins".to_owned()));
-        }
+        scope.check_end(now).map_err(wrong)?;
         let secret = credential::make(PREFIX)?;
         let digest = Digest::of(secret.expose().as_bytes());
         let info = TokenInfo {

@@ -323,3 +323,68 @@ async fn every_route_is_in_the_document_and_refusals_have_one_form() {
     let (status, said) = owner.get("/api/v1/nothing").await;
     assert_eq!((status.as_u16(), &said["success"]), (404, &json!(false)));
 }
+
+/// Regression for #8: a token was made without limits where they were misspelled.
+#[tokio::test]
+async fn what_is_not_known_of_a_body_is_refused_and_named() {
+    let scene = Scene::start(json!({})).await;
+    let owner = scene.gateway.owner();
+    let known = |operation: &str| match operation {
+        "post /approvals/{id}" => json!({ "decision": "deny" }),
+        "post /stops" => json!({ "scope": "all" }),
+        "post /servers" => json!({ "name": "new", "command": "true" }),
+        "patch /servers/{name}" => json!({ "enabled": true }),
+        "post /servers/{name}/tools/approve" => json!({ "approve_all": true }),
+        "post /servers/{name}/tools/block" => json!({ "block_all": true }),
+        "post /tools/call" => json!({ "name": "inside:read", "operation": "read" }),
+        "post /tokens" => json!({ "name": "new" }),
+        "post /config/validate" | "post /config/apply" | "post /policy/replay" => {
+            json!({ "patch": {} })
+        }
+        "post /policy/explain" => json!({ "server": "inside", "tool": "read" }),
+        other => panic!("nobody said what `{other}` takes"),
+    };
+    let (_, document) = owner.get("/api/v1/openapi.json").await;
+    let mut refused = 0;
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, told) in operations.as_object().unwrap() {
+            // Agents choose what they send to a hook.
+            if told.get("requestBody").is_none() || path.ends_with("/hooks/evaluate") {
+                continue;
+            }
+            let path = path.strip_prefix("/api/v1").unwrap();
+            let mut body = known(&format!("{method} {path}"));
+            body["operashun"] = json!(["read"]);
+            let verb = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
+            let place = format!("/api/v1{}", path.replace("{name}", "inside"));
+            let json = headers(&[("content-type", "application/json")]);
+            let reply = owner.send(verb, &place, json, body.to_string()).await;
+            let (status, said) = reply.json().await;
+            assert_eq!(status, 400, "{method} {path}: {said}");
+            let error = said["error"].as_str().unwrap();
+            assert!(error.contains("operashun"), "{method} {path}: {said}");
+            refused += 1;
+        }
+    }
+    assert!(refused >= 12, "{refused}");
+    for (body, expect) in [
+        (
+            json!({ "name": "a", "scope": { "audit": true } }),
+            "`operations`",
+        ),
+        (
+            json!({ "name": "b", "upstream": ["inside"] }),
+            "`upstreams`",
+        ),
+        (json!({ "name": "c", "expires_in": "1h" }), "`expires`"),
+        (
+            json!({ "name": "d", "expires": 1_800_000_000 }),
+            "milliseconds",
+        ),
+    ] {
+        let (status, said) = owner.post("/api/v1/tokens", &body).await;
+        assert_eq!(status, 400, "{said}");
+        assert!(said["error"].as_str().unwrap().contains(expect), "{said}");
+    }
+    assert_eq!(scene.gateway.api("/tokens").await, json!([]));
+}

@@ -10,6 +10,8 @@ use crate::error::shown;
 const LONGEST_NAME: usize = 64;
 /// The most upstreams that a scope names.
 const MOST_UPSTREAMS: usize = 256;
+/// Milliseconds up to 1973. A time before that is one of today in seconds.
+const SECONDS: u64 = 100_000_000_000;
 
 /// The name under which a credential says that its holder may look at the audit.
 pub(crate) const AUDIT: &str = "audit:read";
@@ -24,7 +26,8 @@ pub struct TokenScope {
     /// The operations that may be carried out; all where nothing is said.
     #[serde(default)]
     pub operations: Option<Vec<Operation>>,
-    /// When the token ends; never where nothing is said.
+    /// When the token ends, in milliseconds since the beginning of 1970 (UTC); never where nothing is
+    /// said.
     #[serde(default, deserialize_with = "expires")]
     #[schemars(with = "Option<u64>")]
     pub expires: Option<Wall>,
@@ -91,6 +94,21 @@ impl TokenScope {
             return Err("it names no operation".to_owned());
         }
         Ok(())
+    }
+
+    /// Tells what is wrong with the end of a token that is made now, if anything.
+    pub(super) fn check_end(&self, now: Wall) -> Result<(), String> {
+        match self.expires {
+            Some(Wall(expires)) if expires < SECONDS && expires < now.0 => Err(format!(
+                "`expires` is in milliseconds since 1970, and {expires} looks like seconds"
+            )),
+            Some(expires) if expires <= now => Err(format!(
+                "`expires` is in the past: {expires} is {time}, in milliseconds since 1970",
+                expires = expires.0,
+                time = expires.rfc3339(),
+            )),
+            Some(_) | None => Ok(()),
+        }
     }
 }
 

@@ -157,13 +157,39 @@ fn wrong_names_and_scopes_are_refused() {
         ..TokenScope::default()
     };
     check("x", none, &wrong("it names no operation"));
-    let past = TokenScope {
-        expires: Some(NOW),
-        ..TokenScope::default()
-    };
-    check("x", past, &wrong("it expires before it begins"));
     assert_eq!(names(&tokens), ["taken"]);
     create(&tokens, &"x".repeat(64));
+}
+
+/// Regression for #8: a time in seconds was said to be before the token begins, and nothing more.
+#[test]
+fn an_end_that_is_over_is_refused_and_one_in_seconds_said_to_be_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let tokens = Tokens::open(dir.path()).unwrap();
+    let now = Wall(1_790_000_000_000);
+    let check = |expires: u64, expect: Option<&str>| {
+        let scope = TokenScope {
+            expires: Some(Wall(expires)),
+            ..TokenScope::default()
+        };
+        let made = tokens.create(&format!("t{expires}"), scope, now);
+        let said = made.err().map(|fault| fault.to_string());
+        let about = format!("the scope of token `t{expires}` is wrong: ");
+        let expect = expect.map(|reason| format!("{about}{reason}"));
+        assert_eq!(said, expect);
+    };
+    check(1_790_000_000_001, None);
+    check(
+        1_790_000_000_000,
+        Some(
+            "`expires` is in the past: 1790000000000 is 2026-09-21T14:13:20.000Z, in milliseconds \
+             since 1970",
+        ),
+    );
+    check(
+        1_800_000_000,
+        Some("`expires` is in milliseconds since 1970, and 1800000000 looks like seconds"),
+    );
 }
 
 #[test]

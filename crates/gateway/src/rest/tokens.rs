@@ -3,6 +3,7 @@
 use axum::extract::State as AxumState;
 use axum::response::Response;
 use mcpproxy_control::TokenScope;
+use mcpproxy_core::{Operation, Wall};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,13 +17,36 @@ pub(super) async fn tokens(AxumState(gateway): Shared, who: Who) -> Response {
     }
 }
 
-/// A token and what it is for.
+/// A token and what it is for. A limit that is misspelled must not be passed over, and `flatten` would
+/// do that: the members of [`TokenScope`] are repeated.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(description = "A token and what it is for.")]
 pub(super) struct NewToken {
     /// Its name.
     name: String,
-    #[serde(flatten)]
-    scope: TokenScope,
+    /// The upstreams that may be called; all where nothing is said.
+    upstreams: Option<Vec<String>>,
+    /// The operations that may be carried out; all where nothing is said.
+    operations: Option<Vec<Operation>>,
+    /// When the token ends, in milliseconds since the beginning of 1970 (UTC); never where nothing is
+    /// said.
+    expires: Option<u64>,
+    /// Whether it is for looking at the audit. Such a token calls nothing.
+    #[serde(default)]
+    audit: bool,
+}
+
+impl NewToken {
+    fn take(self) -> (String, TokenScope) {
+        let scope = TokenScope {
+            upstreams: self.upstreams,
+            operations: self.operations,
+            expires: self.expires.map(Wall),
+            audit: self.audit,
+        };
+        (self.name, scope)
+    }
 }
 
 /// A token that was made.
@@ -40,7 +64,8 @@ pub(super) async fn create_token(
     Body(new): Body<NewToken>,
 ) -> Response {
     let control = gateway.access.control();
-    match control.create_token(&who, &new.name, new.scope) {
+    let (name, scope) = new.take();
+    match control.create_token(&who, &name, scope) {
         Ok(new) => {
             gateway.share_tokens().await;
             done(&MadeToken {
