@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use mcpproxy_config::Loaded;
-use mcpproxy_core::{Action, Clock, RiskLevel};
+use mcpproxy_core::{Action, Clock, RiskLevel, Severity};
 use mcpproxy_engine::events::{FlowAlert, Numbered};
 use mcpproxy_engine::{Engine, Event};
 use mcpproxy_policy::settings::Alerts as Settings;
@@ -274,7 +274,8 @@ fn alerting(event: &Event) -> Option<(String, &'static str)> {
         Event::QuarantineChange(news) | Event::ToolQuarantineChange(news) => {
             let (server, tool) = (&news.server_name, &news.tool_name);
             let same = format!("quarantine {server} {tool} {:?}", news.note.state);
-            Some((same, "medium"))
+            // What a person let pass is told, and is nothing to be alarmed by.
+            Some((same, word(news.max_severity.unwrap_or(Severity::Info))))
         }
         Event::ApprovalRequested(_)
         | Event::ApprovalResolved(_)
@@ -292,9 +293,22 @@ fn alerting(event: &Event) -> Option<(String, &'static str)> {
     }
 }
 
+fn word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "info",
+        Severity::Low => "low",
+        Severity::Medium => "medium",
+        Severity::High => "high",
+        Severity::Critical => "critical",
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use mcpproxy_core::{CallId, FlowType, Secret, SystemClock, Wall};
+    use mcpproxy_core::{
+        CallId, FlowType, OfferKind, OfferState, QuarantineNote, Secret, SystemClock, Wall,
+    };
+    use mcpproxy_engine::events::QuarantineNews;
     use tokio::net::{TcpListener, UdpSocket};
 
     use super::*;
@@ -394,5 +408,33 @@ mod tests {
         check(|flow| flow.principal = "ci".to_owned(), false);
         check(|flow| flow.tool_name = "mail:other".to_owned(), false);
         check(|flow| flow.decision = Action::Warn, false);
+    }
+
+    /// Regression for #8: whatever became of the quarantine, its alert said `medium`.
+    #[test]
+    fn an_alert_of_the_quarantine_is_as_bad_as_its_record() {
+        let check = |state, max_severity, expect: &str| {
+            let news = QuarantineNews {
+                activity_id: CallId::new(1, 1),
+                server_name: "github".to_owned(),
+                tool_name: "search".to_owned(),
+                max_severity,
+                note: QuarantineNote {
+                    kind: OfferKind::Tool,
+                    state,
+                    before: Some(OfferState::RugPull),
+                    by: "owner".to_owned(),
+                    reason: "it was looked at".to_owned(),
+                },
+            };
+            let server = alerting(&Event::QuarantineChange(news.clone())).unwrap();
+            let tool = alerting(&Event::ToolQuarantineChange(news)).unwrap();
+            assert_eq!((server.1, tool.1), (expect, expect));
+        };
+        check(OfferState::Approved, None, "info");
+        check(OfferState::Approved, Some(Severity::Low), "low");
+        check(OfferState::Blocked, Some(Severity::Medium), "medium");
+        check(OfferState::RugPull, Some(Severity::High), "high");
+        check(OfferState::RugPull, Some(Severity::Critical), "critical");
     }
 }

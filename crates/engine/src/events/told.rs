@@ -14,6 +14,9 @@ pub struct QuarantineNews {
     pub server_name: String,
     /// The tool, prompt or resource; empty for the upstream itself.
     pub tool_name: String,
+    /// How bad it is, as its record says; nothing where something was let pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_severity: Option<Severity>,
     /// What became of it.
     #[serde(flatten)]
     pub note: QuarantineNote,

@@ -53,15 +53,12 @@ impl<'a> Told<'a> {
             | OfferKind::Template
             | OfferKind::Instructions => "tool_quarantine_change",
         };
-        let (status, decision, severity) = match baseline.state {
-            OfferState::Approved if is_odd(self.turn) => {
-                (Status::Success, Action::Warn, Some(Severity::Low))
+        let (status, decision) = match baseline.state {
+            OfferState::Approved if is_odd(self.turn) => (Status::Success, Action::Warn),
+            OfferState::Approved => (Status::Success, Action::Allow),
+            OfferState::Quarantined | OfferState::Blocked | OfferState::RugPull => {
+                (Status::Blocked, Action::Deny)
             }
-            OfferState::Approved => (Status::Success, Action::Allow, None),
-            OfferState::Quarantined | OfferState::Blocked => {
-                (Status::Blocked, Action::Deny, Some(Severity::Medium))
-            }
-            OfferState::RugPull => (Status::Blocked, Action::Deny, Some(Severity::High)),
         };
         Record {
             server_name: baseline.upstream.to_string(),
@@ -73,10 +70,21 @@ impl<'a> Told<'a> {
             effective: decision,
             has_sensitive_data: self.detected.worst.is_some(),
             detection_types: self.detected.types.iter().cloned().collect(),
-            max_severity: severity.max(self.detected.worst),
+            max_severity: self.severity(),
             quarantine: Some(Box::new(self.note())),
             ..Record::new(id(self.turn, now), kind, door)
         }
+    }
+
+    /// How bad it is; nothing where something was let pass that holds nothing.
+    fn severity(&self) -> Option<Severity> {
+        let severity = match self.turn.baseline.state {
+            OfferState::Approved if is_odd(self.turn) => Some(Severity::Low),
+            OfferState::Approved => None,
+            OfferState::Quarantined | OfferState::Blocked => Some(Severity::Medium),
+            OfferState::RugPull => Some(Severity::High),
+        };
+        severity.max(self.detected.worst)
     }
 
     fn note(&self) -> QuarantineNote {
@@ -97,6 +105,7 @@ impl<'a> Told<'a> {
             activity_id: id(self.turn, now),
             server_name: baseline.upstream.to_string(),
             tool_name: self.name.clone(),
+            max_severity: self.severity(),
             note: self.note(),
         };
         match baseline.kind {

@@ -33,6 +33,8 @@ fn message(alert: &Value) -> String {
     let severity = match text("severity") {
         "critical" => 2,
         "high" => 3,
+        "low" => 5,
+        "info" => 6,
         _ => 4,
     };
     let priority = FACILITY * 8 + severity;
@@ -70,6 +72,10 @@ mod tests {
              [alert@32473 type=\"flow.alert\" severity=\"critical\"] {{"
         );
         assert!(message.starts_with(&head), "{message}");
+        for (severity, priority) in [("high", 83), ("medium", 84), ("low", 85), ("info", 86)] {
+            let message = super::message(&json!({ "severity": severity }));
+            assert!(message.starts_with(&format!("<{priority}>1 ")), "{message}");
+        }
         let long = json!({ "type": "é".repeat(LONGEST) });
         assert!(super::message(&long).len() <= LONGEST);
     }
