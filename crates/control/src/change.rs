@@ -83,13 +83,70 @@ impl fmt::Display for Act {
     }
 }
 
+impl Act {
+    /// Returns its name, as records have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::StopCalls => "stop_calls",
+            Self::ResumeCalls => "resume_calls",
+            Self::CreateToken => "create_token",
+            Self::ListTokens => "list_tokens",
+            Self::RevokeToken => "revoke_token",
+            Self::AddUpstream => "add_upstream",
+            Self::ChangeUpstream => "change_upstream",
+            Self::RemoveUpstream => "remove_upstream",
+            Self::EnableUpstream => "enable_upstream",
+            Self::DisableUpstream => "disable_upstream",
+            Self::Reload => "reload",
+            Self::ReadConfig => "read_config",
+            Self::ChangeConfig => "change_config",
+            Self::TryPolicy => "try_policy",
+            Self::ReadActivity => "read_activity",
+            Self::ReadQuarantine => "read_quarantine",
+            Self::ApproveTools => "approve_tools",
+            Self::BlockTools => "block_tools",
+            Self::Quarantine => "quarantine",
+            Self::Unquarantine => "unquarantine",
+        }
+    }
+
+    /// Returns the type of record that tells of it; nothing for what only reads, and for the
+    /// quarantine, whose changes have records of their own.
+    pub const fn record(self) -> Option<&'static str> {
+        match self {
+            Self::StopCalls
+            | Self::ResumeCalls
+            | Self::CreateToken
+            | Self::RevokeToken
+            | Self::Reload
+            | Self::ChangeConfig => Some("config_change"),
+            Self::AddUpstream
+            | Self::ChangeUpstream
+            | Self::RemoveUpstream
+            | Self::EnableUpstream
+            | Self::DisableUpstream => Some("server_change"),
+            Self::ListTokens
+            | Self::ReadConfig
+            | Self::TryPolicy
+            | Self::ReadActivity
+            | Self::ReadQuarantine
+            | Self::ApproveTools
+            | Self::BlockTools
+            | Self::Quarantine
+            | Self::Unquarantine => None,
+        }
+    }
+}
+
 /// What an operation changed, for the log and for the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// What was done.
     pub act: Act,
-    /// To what: a scope, or the name of a token or an upstream; empty for a reload.
+    /// To what: a scope, or the name of a token or an upstream; empty for the configuration.
     pub target: String,
+    /// What a token is limited to, or the keys that were set.
+    pub details: Vec<String>,
     /// Who did it.
     pub by: String,
     /// When.
@@ -106,6 +163,14 @@ pub enum Effect {
     Made,
     /// It was so before.
     AlreadySo,
+}
+
+impl Change {
+    /// Adds what a token is limited to, or the keys that were set.
+    #[must_use]
+    pub(crate) fn with(self, details: Vec<String>) -> Self {
+        Self { details, ..self }
+    }
 }
 
 impl fmt::Display for Change {
@@ -169,6 +234,7 @@ impl<'a> Mandate<'a> {
         Change {
             act: self.act,
             target: target.into(),
+            details: Vec::new(),
             by: self.by().to_owned(),
             at,
             effect,
@@ -191,6 +257,21 @@ pub fn may_audit(who: &Principal) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_act_has_one_name_everywhere() {
+        for act in [
+            Act::StopCalls,
+            Act::CreateToken,
+            Act::ChangeConfig,
+            Act::DisableUpstream,
+            Act::Reload,
+        ] {
+            assert_eq!(serde_json::json!(act), act.name());
+            assert!(act.record().is_some());
+        }
+        assert_eq!(Act::ListTokens.record(), None);
+    }
 
     #[test]
     fn a_change_reads_as_a_line_of_a_log() {

@@ -7,6 +7,9 @@ use mcpproxy_engine::EngineSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Keys of one change that are named.
+const MOST_KEYS: usize = 32;
+
 /// Changes the configuration and puts the change in force.
 ///
 /// Settings may hold secrets: an implementation keeps them out of its faults and its log.
@@ -39,6 +42,24 @@ pub enum ConfigChange {
     Text(String),
     /// What is laid over the file: maps are merged, `null` takes a key out (RFC 7396).
     Patch(serde_json::Map<String, serde_json::Value>),
+}
+
+impl ConfigChange {
+    /// Names what a patch sets, two keys deep, without values; nothing of a whole text.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        let Self::Patch(patch) = self else {
+            return Vec::new();
+        };
+        let keys = patch
+            .iter()
+            .flat_map(|(key, value)| match value.as_object() {
+                Some(inner) if !inner.is_empty() => {
+                    inner.keys().map(|one| format!("{key}.{one}")).collect()
+                }
+                Some(_) | None => vec![key.clone()],
+            });
+        keys.take(MOST_KEYS).collect()
+    }
 }
 
 /// The configuration as it may be seen.

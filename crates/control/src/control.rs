@@ -49,6 +49,15 @@ pub struct NewToken {
     pub change: Change,
 }
 
+/// A change of the configuration that was put in force.
+#[derive(Debug)]
+pub struct Reconfigured {
+    /// What it brought.
+    pub applied: Applied,
+    /// What changed.
+    pub change: Change,
+}
+
 /// A reload that was done.
 #[derive(Debug, Serialize)]
 pub struct Reloaded {
@@ -236,10 +245,11 @@ impl Control {
     ) -> Result<NewToken, Refused> {
         let mandate = Mandate::of(who, Act::CreateToken)?;
         let (secret, info) = self.tokens.create(name, scope, self.clock.wall())?;
+        let change = self.made(mandate, name).with(info.scope.limits());
         Ok(NewToken {
             secret,
-            change: self.made(mandate, name),
             info,
+            change,
         })
     }
 
@@ -274,8 +284,9 @@ impl Control {
         settings: serde_json::Value,
     ) -> Result<Change, Refused> {
         let mandate = Mandate::of(who, Act::AddUpstream)?;
+        let keys = keys(&settings);
         self.configurer.add_upstream(name, settings)?;
-        Ok(self.made(mandate, name))
+        Ok(self.made(mandate, name).with(keys))
     }
 
     /// Changes the named settings of an upstream; `null` takes one out.
@@ -286,8 +297,9 @@ impl Control {
         settings: serde_json::Value,
     ) -> Result<Change, Refused> {
         let mandate = Mandate::of(who, Act::ChangeUpstream)?;
+        let keys = keys(&settings);
         self.configurer.change_upstream(name, settings)?;
-        Ok(self.made(mandate, name))
+        Ok(self.made(mandate, name).with(keys))
     }
 
     /// Removes an upstream.
@@ -338,9 +350,15 @@ impl Control {
     }
 
     /// Changes the configuration and puts it in force.
-    pub fn apply_config(&self, who: &Principal, change: &ConfigChange) -> Result<Applied, Refused> {
-        Mandate::of(who, Act::ChangeConfig)?;
-        Ok(self.configurer.apply(change)?)
+    pub fn apply_config(
+        &self,
+        who: &Principal,
+        change: &ConfigChange,
+    ) -> Result<Reconfigured, Refused> {
+        let mandate = Mandate::of(who, Act::ChangeConfig)?;
+        let applied = self.configurer.apply(change)?;
+        let change = self.made(mandate, "").with(change.keys());
+        Ok(Reconfigured { applied, change })
     }
 
     pub(crate) fn configurer(&self) -> &dyn Configurer {
@@ -350,4 +368,10 @@ impl Control {
     fn made(&self, mandate: Mandate<'_>, target: impl Into<String>) -> Change {
         mandate.change(target, Effect::Made, self.clock.wall())
     }
+}
+
+/// The keys of settings, without their values.
+fn keys(settings: &serde_json::Value) -> Vec<String> {
+    let settings = settings.as_object();
+    settings.map_or_else(Vec::new, |settings| settings.keys().cloned().collect())
 }

@@ -27,7 +27,7 @@ pub use change::{Act, Change, Effect, may_audit};
 pub use configurer::{
     Applied, ChangeFault, ConfigChange, Configurer, ReloadReport, Shown, ShownValue,
 };
-pub use control::{Control, NewToken, Reloaded};
+pub use control::{Control, NewToken, Reconfigured, Reloaded};
 pub use error::{Error, Kind, Refused};
 pub use folder::prepare_data_dir;
 pub use keys::{ApiKey, Created};

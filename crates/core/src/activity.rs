@@ -100,6 +100,9 @@ pub struct Record {
     /// What became of something that an upstream offers, in the record of such a change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quarantine: Option<Box<QuarantineNote>>,
+    /// What somebody changed through the gateway, in the record of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<Box<ChangeNote>>,
     /// What was sent and what came back, where that is kept.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub bodies: Option<Box<Bodies>>,
@@ -179,6 +182,7 @@ impl Record {
             hook_metadata: Vec::new(),
             summary: None,
             quarantine: None,
+            change: None,
             bodies: None,
         }
     }
@@ -198,6 +202,18 @@ pub struct QuarantineNote {
     pub by: String,
     /// Why, or what changed.
     pub reason: String,
+}
+
+/// What somebody changed through the gateway. It names things and never holds their values.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ChangeNote {
+    /// The scope of an order, the name of a token or of an upstream; empty for the configuration.
+    pub target: String,
+    /// What a token is limited to, or the keys that were set.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
+    /// Whether it was so before.
+    pub already_so: bool,
 }
 
 /// What one hook of the pipeline left on record.

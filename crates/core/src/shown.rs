@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-use crate::activity::{HookLeft, QuarantineNote};
+use crate::activity::{ChangeNote, HookLeft, QuarantineNote};
 use crate::call::{Declared, Door, Status};
 use crate::finding::{Finding, Severity};
 use crate::flow::FlowSummary;
@@ -133,6 +133,10 @@ pub struct ShownRecord<'a, Raw> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "QuarantineNote")]
     pub quarantine: Option<Raw>,
+    /// What somebody changed through the gateway, in the record of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ChangeNote")]
+    pub change: Option<Raw>,
     /// What was sent, as JSON text, masked and cut; where that is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -146,7 +150,7 @@ pub struct ShownRecord<'a, Raw> {
     #[schemars(with = "bool")]
     pub response_truncated: Option<bool>,
     /// What belongs to the type of the record, for those who read every type in one way: its summary,
-    /// its change of the quarantine, its hook, or what the agent said.
+    /// its change of the quarantine or of the gateway, its hook, or what the agent said.
     #[schemars(schema_with = "object")]
     pub metadata: Option<Raw>,
     /// Whether what it said in words was taken out of it.

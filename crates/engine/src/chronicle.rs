@@ -1,5 +1,6 @@
 //! What happens to the gateway itself, put on record beside the calls: starts and stops, another
-//! configuration, upstreams that come and go, questions to a person and their answers.
+//! configuration, upstreams that come and go, what a person changes, questions to a person and their
+//! answers.
 
 use std::sync::atomic::Ordering;
 
@@ -8,6 +9,7 @@ use mcpproxy_core::{
 };
 
 use crate::approvals::Approval;
+use crate::changed::Changed;
 use crate::engine::Engine;
 use crate::record::short;
 
@@ -27,6 +29,8 @@ pub enum Happening {
         /// What became of it.
         change: &'static str,
     },
+    /// Somebody changed something.
+    Changed(Box<Changed>),
     /// A person was asked about a call.
     Asked(Box<Call>),
     /// The user of an agent answered what they were asked through it.
@@ -78,6 +82,10 @@ impl Engine {
                 server_name: name,
                 ..record("server_change", change)
             },
+            Happening::Changed(change) => {
+                let record = record(change.kind, change.act);
+                change.record(self, record)
+            }
             // That it was asked is over and done with; what waits is told of by the queue.
             Happening::Asked(call) => Record {
                 decision: Action::Ask,

@@ -21,6 +21,7 @@ use serde::Deserialize;
 use crate::classes::Classes;
 use crate::engine::Engine;
 use crate::facts::destination;
+use crate::out_of_scope::SCOPE;
 use crate::ready::EngineSettings;
 
 /// The rule for secrets that stray after orders to the model.
@@ -183,6 +184,9 @@ impl Recorded {
         };
         if read.kind == "hook_evaluation" {
             return Again::Skipped("what an agent does by itself is judged by its arguments");
+        }
+        if said(&read, SCOPE) {
+            return Again::Skipped("the scope of a token refused it before the policy was asked");
         }
         let after = self.after.judge(&read);
         if after.overridden {

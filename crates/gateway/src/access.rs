@@ -8,7 +8,6 @@ use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use mcpproxy_control::Control;
 use mcpproxy_core::{Clock, Operation, Principal, UpstreamId};
-use mcpproxy_mcp::era;
 
 use crate::arrived::API_KEY;
 use crate::error::Failure;
@@ -43,6 +42,9 @@ pub struct Denial {
     /// What is wrong with their token, by its name in RFC 6750.
     pub error: Option<&'static str>,
 }
+
+/// What is said to a caller whose token does not reach as far as a call.
+pub(crate) const OUT_OF_SCOPE: &str = "the token's scope does not cover this call";
 
 const fn denial(status: StatusCode, message: &'static str) -> Denial {
     Denial {
@@ -205,7 +207,7 @@ impl Access {
             return Ok(());
         }
         let message = "the token's scope does not cover this upstream";
-        Err(Failure::downstream(era::DENIED, "denied", message))
+        Err(Failure::out_of_scope(upstream, message))
     }
 
     /// Refuses what the scope of an agent's token leaves out.
@@ -222,8 +224,7 @@ impl Access {
         if scope.allows_upstream(upstream.as_str()) && scope.allows_operation(operation()) {
             return Ok(());
         }
-        let message = "the token's scope does not cover this call";
-        Err(Failure::downstream(era::DENIED, "denied", message))
+        Err(Failure::out_of_scope(upstream, OUT_OF_SCOPE))
     }
 }
 

@@ -2,7 +2,7 @@
 //! message for outside and one for inside. Only the outside one leaves the process.
 
 use bytes::Bytes;
-use mcpproxy_core::{Cause, SinkFault, Unanswered};
+use mcpproxy_core::{Cause, SinkFault, ToolName, ToolRef, Unanswered, UpstreamId};
 use mcpproxy_mcp::{Refusal, compose, era};
 use serde_json::{Value, json};
 
@@ -35,6 +35,8 @@ pub struct Failure {
     pub inside: Option<String>,
     /// More for the caller, where the protocol has it; boxed, since few failures have any.
     pub data: Option<Box<Value>>,
+    /// What the scope of the caller's token left out, where that is why: it is put on record.
+    pub out_of_scope: Option<Box<ToolRef>>,
 }
 
 impl Failure {
@@ -48,6 +50,19 @@ impl Failure {
             outside: outside.into(),
             inside: None,
             data: None,
+            out_of_scope: None,
+        }
+    }
+
+    /// The scope of the caller's token leaves something out.
+    pub fn out_of_scope(upstream: &UpstreamId, outside: &str) -> Self {
+        let what = ToolRef {
+            upstream: upstream.clone(),
+            tool: ToolName::new(""),
+        };
+        Self {
+            out_of_scope: Some(Box::new(what)),
+            ..Self::downstream(era::DENIED, "denied", outside)
         }
     }
 

@@ -10,6 +10,7 @@ mod arrived;
 mod asides;
 pub mod ask;
 mod board;
+mod changed;
 mod clear;
 pub mod downstream;
 mod error;

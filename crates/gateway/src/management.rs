@@ -57,7 +57,7 @@ pub struct Described {
 }
 
 /// Answers `upstream_servers`.
-pub fn upstream_servers(
+pub async fn upstream_servers(
     gateway: &Arc<Gateway>,
     downstream: &Downstream,
     arguments: &Value,
@@ -70,7 +70,7 @@ pub fn upstream_servers(
     let refuse = |refused: mcpproxy_control::Refused| {
         Failure::downstream(era::DENIED, "forbidden", refused.to_string())
     };
-    match operation {
+    let change = match operation {
         "list" => return Ok(json!({ "servers": list(gateway, who) })),
         "tail_log" => {
             owner_only(who, "read the log of an upstream")?;
@@ -85,23 +85,23 @@ pub fn upstream_servers(
         "refresh" => {
             owner_only(who, "refresh an upstream")?;
             gateway.fleet.get(name()?)?.refresh();
+            None
         }
         "restart" => {
             owner_only(who, "restart an upstream")?;
             gateway.fleet.restart(name()?)?;
+            None
         }
-        "enable" => drop(control.enable_upstream(who, name()?).map_err(refuse)?),
-        "disable" => drop(control.disable_upstream(who, name()?).map_err(refuse)?),
-        "remove" => drop(control.remove_upstream(who, name()?).map_err(refuse)?),
-        "add" => {
-            let added = control.add_upstream(who, name()?, settings(arguments)?);
-            drop(added.map_err(refuse)?);
-        }
-        "update" | "patch" => {
-            let changed = control.change_upstream(who, name()?, settings(arguments)?);
-            drop(changed.map_err(refuse)?);
-        }
+        "enable" => Some(control.enable_upstream(who, name()?)),
+        "disable" => Some(control.disable_upstream(who, name()?)),
+        "remove" => Some(control.remove_upstream(who, name()?)),
+        "add" => Some(control.add_upstream(who, name()?, settings(arguments)?)),
+        "update" | "patch" => Some(control.change_upstream(who, name()?, settings(arguments)?)),
         other => return Err(Failure::params(format!("unknown operation `{other}`"))),
+    };
+    if let Some(change) = change {
+        let change = change.map_err(refuse)?;
+        gateway.note_change(&change, downstream.door).await;
     }
     Ok(json!({ "done": operation, "servers": list(gateway, who) }))
 }

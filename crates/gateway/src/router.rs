@@ -11,7 +11,7 @@ mod subscriptions;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mcpproxy_core::{Declared, OfferKind, Operation, PrincipalKind, ToolName, UpstreamId};
+use mcpproxy_core::{Declared, OfferKind, Operation, PrincipalKind, ToolName, ToolRef, UpstreamId};
 use mcpproxy_mcp::era::{self, Era};
 use mcpproxy_mcp::{Frame, compose, header};
 use mcpproxy_text as text;
@@ -413,10 +413,19 @@ fn in_scope(
     covered.map_err(|refusal| {
         let listed = upstream.listed().tool(tool.as_str()).is_some();
         let known = listed && gateway.may_know(who, upstream, OfferKind::Tool, tool.as_str());
-        if hides && !known {
-            return unknown(OfferKind::Tool, tool.as_str());
+        let said = if hides && !known {
+            unknown(OfferKind::Tool, tool.as_str())
+        } else {
+            refusal
+        };
+        let what = ToolRef {
+            upstream: upstream.name().clone(),
+            tool: tool.clone(),
+        };
+        Failure {
+            out_of_scope: Some(Box::new(what)),
+            ..said
         }
-        refusal
     })
 }
 

@@ -93,7 +93,7 @@ async fn own(
         "describe_tool" => retrieve::describe(gateway, &downstream.who, arguments).await?,
         "read_cache" => read_cache(gateway, downstream, frame, arguments).await?,
         "upstream_servers" if gateway.active().settings.management_tools => {
-            management::upstream_servers(gateway, downstream, arguments)?
+            management::upstream_servers(gateway, downstream, arguments).await?
         }
         "quarantine_security" if gateway.active().settings.management_tools => {
             quarantine::quarantine_security(gateway, downstream, arguments).await?

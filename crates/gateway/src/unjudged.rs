@@ -1,5 +1,5 @@
 //! Receipts of calls that the engine never judged: refused at a door or on their way to an
-//! upstream, or answered by the gateway itself.
+//! upstream, or answered by the gateway itself. What a token's scope leaves out is on record, too.
 //!
 //! This is the one place that tells of them. Doors say who came and with what; whether that is a
 //! call is found out here, from the bytes alone, since what is refused for its form has no frame.
@@ -14,11 +14,12 @@ use mcpproxy_core::{
     Cause, Deed, Door, Ended, Oddity, Passing, Principal, SessionKey, SinkFault, ToolName, ToolRef,
     Trace, UpstreamId, Verdict,
 };
-use mcpproxy_engine::{refusal, unjudged};
+use mcpproxy_engine::{SCOPE, refusal, unjudged};
 use mcpproxy_mcp::tap::{Part, Seen, Tap, Watch};
 use mcpproxy_mcp::{Frame, Refusal, era};
 use mcpproxy_text as text;
 
+use crate::access::OUT_OF_SCOPE;
 use crate::arrived::Arrived;
 use crate::downstream::Downstream;
 use crate::error::{Failure, Fault};
@@ -236,8 +237,9 @@ impl<'a> Knock<'a> {
     }
 }
 
-/// Tells what became of a request that is a call and that the engine did not take up. In strict
-/// mode an answer is released once that is on disk.
+/// Tells what became of a request that is a call and that the engine did not take up, and of any
+/// that a token's scope leaves out, which is on record, too. In strict mode an answer is released
+/// once that is on disk.
 pub(crate) async fn settled(
     gateway: &Gateway,
     downstream: &Downstream,
@@ -245,7 +247,10 @@ pub(crate) async fn settled(
     answer: Result<Answer, Failure>,
     took: Duration,
 ) -> Result<Answer, Failure> {
-    if !downstream.judged.is_missing() || matches!(answer, Ok(Answer::Elsewhere)) {
+    let beyond = answer.as_ref().err();
+    let beyond = beyond.and_then(|failure| failure.out_of_scope.as_deref());
+    let witnessed = downstream.judged.is_missing();
+    if !witnessed && beyond.is_none() || matches!(answer, Ok(Answer::Elsewhere)) {
         return answer;
     }
     let knock = Knock::of(gateway, downstream);
@@ -254,17 +259,40 @@ pub(crate) async fn settled(
     let seen = calls(raw).0.pop().unwrap_or_default();
     let own = || knock.addressed(&seen.tool().unwrap_or_default());
     let meant = inside.as_ref().map_or_else(own, |(_, tool)| tool.clone());
+    let meant = beyond.map_or(meant, |beyond| named(beyond, frame));
     let (ended, verdict) = match &answer {
         Ok(answer) => (Some(answered(answer, took)), unjudged()),
+        // What the caller is told may hide that there is such a tool.
+        Err(_) if beyond.is_some() => (None, refusal(SCOPE, OUT_OF_SCOPE)),
         Err(failure) => match failed(failure, frame, took) {
             Some(ended) => (Some(ended), unjudged()),
             None => (None, refusal(failure.name, unquoted(&failure.outside))),
         },
     };
     let deed = knock.deed(raw, &seen, meant, verdict, Vec::new());
-    let kept = gateway.engine.witness_unjudged(deed, ended).await;
-    kept.map_err(|fault| Failure::unrecorded(&fault))?;
+    let engine = &gateway.engine;
+    let unkept = |fault| Failure::unrecorded(&fault);
+    if beyond.is_some() {
+        let kept = engine.record_out_of_scope(&deed, frame.method()).await;
+        kept.map_err(unkept)?;
+    }
+    if witnessed {
+        let kept = engine.witness_unjudged(deed, ended).await;
+        kept.map_err(unkept)?;
+    }
     answer
+}
+
+/// What a scope leaves out; where it leaves out an upstream, what a request wanted of it.
+fn named(beyond: &ToolRef, frame: &Frame) -> ToolRef {
+    if !beyond.tool.as_str().is_empty() {
+        return beyond.clone();
+    }
+    let wanted = frame.parameter(&["name"]).unwrap_or_default();
+    ToolRef {
+        upstream: beyond.upstream.clone(),
+        tool: ToolName::new(wanted),
+    }
 }
 
 /// How a call ended that the gateway answered itself.

@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 
 use mcpproxy_core::{
-    Action, ActivityQuery, Bodies, CallId, Coverage, Declared, Enforcement, Field, Finding,
-    FlowSummary, HookLeft, HookNote, Operation, QuarantineNote, Record, Wall, count,
+    Action, ActivityQuery, Bodies, CallId, ChangeNote, Coverage, Declared, Enforcement, Field,
+    Finding, FlowSummary, HookLeft, HookNote, Operation, QuarantineNote, Record, Wall, count,
 };
 use serde::Serialize;
 
@@ -66,6 +66,8 @@ struct Rest<'a> {
     parent_id: Option<CallId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     quarantine: Option<&'a QuarantineNote>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<&'a ChangeNote>,
 }
 
 /// What was said in words, by us, by an agent or by a hook.
@@ -122,6 +124,7 @@ impl<'a> Columns<'a> {
             hook_metadata,
             summary,
             quarantine,
+            change,
             bodies,
         } = record;
         // Most verdicts are carried out as they are: nothing more need be said of them.
@@ -135,6 +138,7 @@ impl<'a> Columns<'a> {
             correlation_id,
             parent_id: *parent_id,
             quarantine: quarantine.as_deref(),
+            change: change.as_deref(),
         });
         let words = object(&Words {
             error_message: error_message.as_deref(),

@@ -32,6 +32,8 @@ struct Kept<'a> {
     #[serde(borrow)]
     quarantine: Option<&'a RawValue>,
     #[serde(borrow)]
+    change: Option<&'a RawValue>,
+    #[serde(borrow)]
     error_message: Option<Cow<'a, str>>,
     #[serde(borrow)]
     declared: Option<&'a RawValue>,
@@ -118,10 +120,16 @@ pub(crate) fn show(columns: &Columns<'_>, words: Words) -> Result<String, serde_
         hook_metadata: said.hook_metadata.or(kept.hook_metadata),
         summary: kept.summary,
         quarantine: kept.quarantine,
+        change: kept.change,
         arguments: said.arguments,
         response: said.response,
         response_truncated: said.response_truncated,
-        metadata: kept.summary.or(kept.quarantine).or(hook).or(declared),
+        metadata: kept
+            .summary
+            .or(kept.quarantine)
+            .or(kept.change)
+            .or(hook)
+            .or(declared),
         redacted: words == Words::Redacted,
     })
 }

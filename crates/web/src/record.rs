@@ -212,6 +212,7 @@ fn more(record: &Value) -> Markup {
         ("hook", "Agent hook"),
         ("hook_metadata", "Left by hooks"),
         ("quarantine", "Quarantine"),
+        ("change", "Change"),
         ("summary", "What the session came to"),
     ];
     html! { @for (name, title) in parts {

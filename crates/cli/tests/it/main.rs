@@ -22,6 +22,7 @@ mod asking;
 mod asks;
 mod book;
 mod capabilities;
+mod changes;
 mod dashboard;
 mod deploy;
 mod detect;

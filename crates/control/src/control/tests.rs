@@ -246,12 +246,18 @@ fn the_owner_may_and_is_told_what_changed() {
             continue;
         };
         let by = "owner".to_owned();
+        let details: &[&str] = match act {
+            Act::CreateToken => &["unlimited"],
+            Act::AddUpstream | Act::ChangeUpstream => &["command"],
+            _ => &[],
+        };
         let (target, at) = (target.to_owned(), Wall(1_000_000));
         assert_eq!(
             change,
             Change {
                 act,
                 target,
+                details: details.iter().map(|&one| one.to_owned()).collect(),
                 by,
                 at,
                 effect: Effect::Made

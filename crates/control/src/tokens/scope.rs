@@ -69,6 +69,17 @@ impl TokenScope {
         upstreams.chain(operations).chain(audit).collect()
     }
 
+    /// Says what it is limited to and until when, for records.
+    pub(crate) fn limits(&self) -> Vec<String> {
+        let mut limits = self.names();
+        if limits.is_empty() {
+            limits.push("unlimited".to_owned());
+        }
+        let ends = self.expires.map(|expires| expires.rfc3339());
+        limits.extend(ends.map(|time| format!("expires:{time}")));
+        limits
+    }
+
     /// Says whether the token has ended.
     pub fn expired(&self, now: Wall) -> bool {
         self.expires.is_some_and(|expires| expires <= now)

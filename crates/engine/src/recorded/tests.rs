@@ -115,6 +115,17 @@ fn what_a_record_does_not_say_is_not_guessed() {
         "confidence": 100, "threat": "data_exfiltration", "reason": "",
     }]);
     check(&with("findings", unkept), none, "skipped: a rule looked at");
+    // No policy lets a token reach further.
+    let mut beyond = with("decision", json!("deny"));
+    beyond["findings"] = json!([{
+        "rule": "scope", "source": "static", "wants": "deny", "severity": "info",
+        "confidence": 100, "threat": "unauthorized_access", "reason": "",
+    }]);
+    let allowed = |settings: &mut EngineSettings| {
+        let tools = &mut settings.policy.flow.tool_overrides;
+        tools.insert("slack:post_message".to_owned(), Action::Allow);
+    };
+    check(&beyond, allowed, "skipped: the scope of a token");
 }
 
 #[test]

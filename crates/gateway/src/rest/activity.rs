@@ -334,7 +334,7 @@ pub(super) async fn blocking<T: Serialize>(
     answered.unwrap_or_else(|_| lost())
 }
 
-fn lost() -> Response {
+pub(super) fn lost() -> Response {
     let status = StatusCode::INTERNAL_SERVER_ERROR;
     failed(status, "the answer was lost", None)
 }

@@ -9,11 +9,12 @@ use axum::extract::State as AxumState;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use mcpproxy_control::ConfigChange;
+use mcpproxy_core::Door;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::activity::blocking;
+use super::activity::{blocking, lost};
 use super::approvals::holds_key;
 use super::taken::Body;
 use super::{Done, Shared, Who, done, failed, refused};
@@ -98,13 +99,24 @@ pub(super) async fn apply(
         Err(answer) => return *answer,
     };
     let control = Arc::clone(gateway.access.control());
-    blocking(move || control.apply_config(&who, &change)).await
+    let made = tokio::task::spawn_blocking(move || control.apply_config(&who, &change));
+    match made.await {
+        Ok(Ok(made)) => {
+            gateway.note_change(&made.change, Door::Api).await;
+            done(&made.applied)
+        }
+        Ok(Err(refusal)) => refused(&refusal),
+        Err(_) => lost(),
+    }
 }
 
 /// Reads the files again.
 pub(super) async fn reload(AxumState(gateway): Shared, who: Who) -> Response {
     match gateway.access.control().reload(&who) {
-        Ok(reloaded) => done(&Done::new(&reloaded.change)),
+        Ok(reloaded) => {
+            gateway.note_change(&reloaded.change, Door::Api).await;
+            done(&Done::new(&reloaded.change))
+        }
         Err(refusal) => refused(&refusal),
     }
 }

@@ -52,10 +52,17 @@ impl For {
 }
 
 /// Turns those away whom an operation is not for, before anything of what they sent is read.
-async fn admit(whose: For, who: Who, request: Request, next: Next) -> Response {
+async fn admit(
+    whose: For,
+    (method, path): (&str, &str),
+    who: Who,
+    request: Request,
+    next: Next,
+) -> Response {
     if whose.admits(&who) {
         return next.run(request).await;
     }
+    tracing::info!("refused to `{}`: {method} {path}", who.name);
     let hint = "use the API key, or the Unix socket";
     let message = "only the owner may do this";
     failed(StatusCode::FORBIDDEN, message, Some(hint))
@@ -110,8 +117,9 @@ impl Route {
         told: Told,
         serve: impl FnOnce(MethodRouter<Arc<Gateway>>) -> MethodRouter<Arc<Gateway>>,
     ) -> Self {
-        let whose = told.whose;
-        let admit = move |who: Who, request: Request, next: Next| admit(whose, who, request, next);
+        let (whose, what) = (told.whose, (method, self.path));
+        let admit =
+            move |who: Who, request: Request, next: Next| admit(whose, what, who, request, next);
         let served = serve(MethodRouter::new()).route_layer(from_fn(admit));
         self.served = self.served.merge(served);
         self.operations.push((method, told));

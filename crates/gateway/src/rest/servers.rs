@@ -3,7 +3,8 @@
 use axum::extract::State as AxumState;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
-use mcpproxy_core::Masked;
+use mcpproxy_control::{Change, Refused};
+use mcpproxy_core::{Door, Masked};
 use mcpproxy_engine::Known;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use serde_json::{Map, Value};
 use super::quarantine::MovedOffers;
 use super::taken::{At, Body};
 use super::{Done, Shared, Who, done, failed, quarantine, refused};
+use crate::gateway::Gateway;
 use crate::management;
 
 pub(super) async fn servers(AxumState(gateway): Shared, who: Who) -> Response {
@@ -48,8 +50,17 @@ pub(super) async fn add_server(
     Body(new): Body<NewServer>,
 ) -> Response {
     let control = gateway.access.control();
-    match control.add_upstream(&who, &new.name, Value::Object(new.settings)) {
-        Ok(change) => done(&Done::new(&change)),
+    let added = control.add_upstream(&who, &new.name, Value::Object(new.settings));
+    changed(&gateway, added).await
+}
+
+/// Puts a change on record, and says what was done.
+async fn changed(gateway: &Gateway, change: Result<Change, Refused>) -> Response {
+    match change {
+        Ok(change) => {
+            gateway.note_change(&change, Door::Api).await;
+            done(&Done::new(&change))
+        }
         Err(refusal) => refused(&refusal),
     }
 }
@@ -61,10 +72,8 @@ pub(super) async fn change_server(
     Body(settings): Body<Settings>,
 ) -> Response {
     let control = gateway.access.control();
-    match control.change_upstream(&who, &name, Value::Object(settings)) {
-        Ok(change) => done(&Done::new(&change)),
-        Err(refusal) => refused(&refusal),
-    }
+    let made = control.change_upstream(&who, &name, Value::Object(settings));
+    changed(&gateway, made).await
 }
 
 pub(super) async fn server(AxumState(gateway): Shared, who: Who, At(name): At<String>) -> Response {
@@ -79,10 +88,8 @@ pub(super) async fn remove_server(
     who: Who,
     At(name): At<String>,
 ) -> Response {
-    match gateway.access.control().remove_upstream(&who, &name) {
-        Ok(change) => done(&Done::new(&change)),
-        Err(refusal) => refused(&refusal),
-    }
+    let removed = gateway.access.control().remove_upstream(&who, &name);
+    changed(&gateway, removed).await
 }
 
 /// What was looked at.
@@ -154,13 +161,9 @@ pub(super) async fn act_on_server(
     At((name, action)): At<(String, String)>,
 ) -> Response {
     let control = gateway.access.control();
-    let changed = match action.as_str() {
-        "enable" => control
-            .enable_upstream(&who, &name)
-            .map(|change| change.to_string()),
-        "disable" => control
-            .disable_upstream(&who, &name)
-            .map(|change| change.to_string()),
+    let made = match action.as_str() {
+        "enable" => control.enable_upstream(&who, &name),
+        "disable" => control.disable_upstream(&who, &name),
         "restart" | "refresh" => {
             let acted = if action == "restart" {
                 gateway.fleet.restart(&name)
@@ -177,8 +180,5 @@ pub(super) async fn act_on_server(
         }
         _ => return failed(StatusCode::NOT_FOUND, "no such action", None),
     };
-    match changed {
-        Ok(change) => done(&Done::new(&change)),
-        Err(refusal) => refused(&refusal),
-    }
+    changed(&gateway, made).await
 }

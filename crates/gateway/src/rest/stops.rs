@@ -3,7 +3,7 @@
 use axum::extract::State as AxumState;
 use axum::response::Response;
 use http::StatusCode;
-use mcpproxy_core::Principal;
+use mcpproxy_core::{Door, Principal};
 use mcpproxy_engine::{StopScope, is_named};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -85,6 +85,7 @@ pub(super) async fn stop_calls(
     };
     match gateway.access.control().stop_calls(&who, &scope) {
         Ok(change) => {
+            gateway.note_change(&change, Door::Api).await;
             let (name, by) = (scope.to_string(), who.name.to_string());
             gateway.announce(Notice::Stopped { scope: name, by }).await;
             let nothing = "nothing that is known goes by this name; the order stands all the same";
@@ -110,6 +111,7 @@ pub(super) async fn resume_calls(
     };
     match gateway.access.control().resume_calls(&who, &scope) {
         Ok(change) => {
+            gateway.note_change(&change, Door::Api).await;
             let scope = scope.to_string();
             gateway.announce(Notice::Resumed { scope }).await;
             done(&Done::new(&change))

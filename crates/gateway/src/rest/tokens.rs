@@ -3,7 +3,7 @@
 use axum::extract::State as AxumState;
 use axum::response::Response;
 use mcpproxy_control::TokenScope;
-use mcpproxy_core::{Operation, Wall};
+use mcpproxy_core::{Door, Operation, Wall};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,6 +67,7 @@ pub(super) async fn create_token(
     let (name, scope) = new.take();
     match control.create_token(&who, &name, scope) {
         Ok(new) => {
+            gateway.note_change(&new.change, Door::Api).await;
             gateway.share_tokens().await;
             done(&MadeToken {
                 name: new.info.name,
@@ -85,6 +86,7 @@ pub(super) async fn revoke_token(
     match gateway.access.control().revoke_token(&who, &name) {
         Ok(change) => {
             gateway.expel();
+            gateway.note_change(&change, Door::Api).await;
             gateway.share_tokens().await;
             done(&Done::new(&change))
         }

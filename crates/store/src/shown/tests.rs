@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use mcpproxy_core::{
-    Action, Bodies, CallId, Classified, Contradiction, Coverage, DataOrigin, Declared, Door,
-    Enforcement, Field, Finding, FlowSummary, FlowType, HookLeft, HookNote, Label, Likeness,
+    Action, Bodies, CallId, ChangeNote, Classified, Contradiction, Coverage, DataOrigin, Declared,
+    Door, Enforcement, Field, Finding, FlowSummary, FlowType, HookLeft, HookNote, Label, Likeness,
     Masked, Match, Nature, OfferKind, OfferState, Operation, Owner, Phase, QuarantineNote, Record,
     Risk, RiskLevel, Severity, Side, Tier, ToolName, UpstreamId, Wall, Weight,
 };
@@ -140,6 +140,11 @@ fn full() -> Record {
             before: Some(OfferState::Approved),
             by: "scan".to_owned(),
             reason: "it changed".to_owned(),
+        })),
+        change: Some(Box::new(ChangeNote {
+            target: "ci".to_owned(),
+            details: vec!["upstream:git".to_owned()],
+            already_so: false,
         })),
         bodies: Some(Box::new(Bodies {
             arguments: Masked::from_safe(r#"{"text":"x"}"#),

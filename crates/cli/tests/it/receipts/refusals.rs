@@ -95,7 +95,7 @@ async fn calls_that_reach_no_upstream_have_receipts() {
             "off do error unjudged [upstream_failed]",
             "down do error unjudged [upstream_failed]",
             "slow do timeout unjudged []",
-            "up do denied denied []",
+            "up do denied scope []",
             "up do denied stop-calls []",
         ],
     )
