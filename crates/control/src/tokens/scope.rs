@@ -75,7 +75,7 @@ impl TokenScope {
         if limits.is_empty() {
             limits.push("unlimited".to_owned());
         }
-        let ends = self.expires.map(|expires| expires.rfc3339());
+        let ends = self.expires.map(Wall::rfc3339);
         limits.extend(ends.map(|time| format!("expires:{time}")));
         limits
     }
