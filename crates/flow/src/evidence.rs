@@ -44,8 +44,14 @@ pub(crate) fn weigh(
 ) -> Weighed {
     let found = hits.leaves();
     let mut matches: Vec<(Match, u32)> = Vec::new();
+    let told = hits.secrets.iter().filter(|hit| hit.enough);
+    let told: Vec<_> = told.map(|hit| hit.leaf..=hit.last).collect();
     matches.extend(hits.secrets.into_iter().filter_map(secret));
-    for hit in hits.texts {
+    for mut hit in hits.texts {
+        // The sample of a secret is all that may be seen of it: another would add to it.
+        if told.iter().any(|leaves| leaves.contains(&hit.leaf)) {
+            hit.sample = nothing();
+        }
         let digest = hits
             .digests
             .iter()
@@ -186,9 +192,14 @@ fn digest(hit: &DigestHit, is_whole: bool) -> (Match, u32) {
             Weight::Trace
         },
         label: None,
-        sample: Masked::from_safe("…"),
+        sample: nothing(),
     };
     (found, hit.leaf)
+}
+
+/// Stands where a sample would.
+fn nothing() -> Masked {
+    Masked::from_safe("…")
 }
 
 /// Tells whether the tokens of a message are facts enough: those of all origins together, since

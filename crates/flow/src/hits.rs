@@ -130,7 +130,9 @@ pub(crate) struct SecretHit {
     pub(crate) label: Label,
     pub(crate) covered: u32,
     pub(crate) enough: bool,
+    /// The first of the leaves that it stands in, and the last.
     pub(crate) leaf: u32,
+    pub(crate) last: u32,
     pub(crate) how: Likeness,
     pub(crate) via: Vec<&'static str>,
     pub(crate) sample: Masked,

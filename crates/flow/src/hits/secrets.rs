@@ -244,7 +244,8 @@ pub(super) fn secrets<'a>(
         } else {
             entry.weigh(&all)
         };
-        let crosses = stream.crosses(&(start..end + u32::try_from(SECRET).unwrap_or(0)));
+        let behind = end + u32::try_from(SECRET).unwrap_or(0);
+        let crosses = stream.crosses(&(start..behind));
         let how = match () {
             () if !enough_alone && enough => Likeness::Pieces,
             () if alone >= entry.length && stream.family == Family::Whole && !crosses => {
@@ -260,6 +261,7 @@ pub(super) fn secrets<'a>(
             covered: u32::try_from(together).unwrap_or(u32::MAX),
             enough,
             leaf: stream.leaf(start),
+            last: stream.leaf(behind - 1),
             how,
             via: stream.via.clone(),
             sample: entry.sample.clone(),
@@ -311,6 +313,7 @@ fn words(
             covered: u32::try_from(entry.length).unwrap_or(u32::MAX),
             enough: true,
             leaf,
+            last: leaf,
             how: Likeness::Exact,
             via: Vec::new(),
             sample: entry.sample.clone(),

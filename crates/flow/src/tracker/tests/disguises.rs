@@ -139,6 +139,10 @@ fn a_secret_is_seen_in_every_disguise() {
         assert_eq!(found.label, Some(label(Nature::Secret)), "{name}");
         assert_eq!(&*found.place, "text", "{name}");
         assert!(found.sample.as_str().chars().count() <= 5, "{name}");
+        // Regression for #8: the same secret as text had a sample of its own, of other symbols.
+        let others = evidence.matches.iter().filter(|one| one.label.is_none());
+        let samples: Vec<_> = others.map(|one| one.sample.as_str()).collect();
+        assert!(samples.iter().all(|one| *one == "…"), "{name} {samples:?}");
     }
 }
 
