@@ -73,7 +73,8 @@ pub struct DataOrigin {
     #[serde(serialize_with = "as_time")]
     #[schemars(with = "String")]
     pub at: Wall,
-    /// The side it was read on.
+    /// The side it was read on: `inside` where it is private and should not leave, `outside` where it is
+    /// public or somebody else's.
     pub side: Side,
 }
 

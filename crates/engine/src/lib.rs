@@ -50,6 +50,7 @@ pub use events::{Event, Events};
 pub use hooks::{Attributed, Evaluation, HookSettings};
 pub use live::OnLoss;
 pub use mcpproxy_detect::DetectError;
+pub use mcpproxy_flow::{Edge, SessionView};
 pub use mcpproxy_hooks::guards::access::HIDDEN;
 pub use mcpproxy_hooks::guards::{self, Settings as GuardSettings};
 pub use mcpproxy_hooks::metrics;

@@ -115,6 +115,11 @@ impl Engine {
         self.tracker.session(key)
     }
 
+    /// Returns what is known of a session and of those that are linked with it, as far as they last.
+    pub fn views(&self, key: SessionKey) -> Vec<SessionView> {
+        self.tracker.views(key)
+    }
+
     /// Returns what an upstream is taken for.
     pub fn class(&self, upstream: &UpstreamId) -> Class {
         let ready = self.ready.load();

@@ -12,6 +12,7 @@ use mcpproxy_core::{
 use super::{Tracker, held, narrowed, taint_of};
 use crate::event::What;
 use crate::known::{WITHHELD, known};
+use crate::origins::Voice;
 use crate::secret::Vault;
 use crate::session::{Edge, Session};
 use crate::state::State;
@@ -197,15 +198,17 @@ impl Tracker {
         let mut view = None;
         self.peek(scope, |state| {
             view = state.sessions.get(&key).map(|session| {
-                let skip = session.origins.len().saturating_sub(SHOWN);
-                let latest = session.origins.iter().skip(skip);
-                let origins = latest.filter_map(|&seq| state.origins.get(seq));
+                let latest = session.origins.iter().rev();
+                let latest = latest.filter_map(|&seq| state.origins.get(seq));
+                // What somebody said here was read nowhere, and is not counted.
+                let read = latest.filter(|origin| origin.voice == Voice::Read);
+                let read = read.take(SHOWN).map(|one| shown(&one.data, &state.vault));
+                let mut origins: Vec<_> = read.collect();
+                origins.reverse();
                 SessionView {
                     whose,
                     summary: Summary::of(whose, session, linked.clone(), &state.vault),
-                    origins: origins
-                        .map(|origin| shown(&origin.data, &state.vault))
-                        .collect(),
+                    origins,
                     edges: session
                         .edges
                         .iter()
@@ -219,6 +222,14 @@ impl Tracker {
             });
         });
         view
+    }
+
+    /// Returns what is known of a session and of all that are one conversation with it, that one first,
+    /// as far as they last.
+    pub fn views(&self, key: SessionKey) -> Vec<SessionView> {
+        let linked = self.directory().linked(key).to_vec();
+        let all = std::iter::once(key).chain(linked);
+        all.filter_map(|key| self.session(key)).collect()
     }
 
     /// Returns how much is remembered.

@@ -11,6 +11,7 @@ use mcpproxy_core::{
     CallId, DataOrigin, FlowType, Id128, Likeness, Principal, RiskLevel, SessionBasis, SessionKey,
     Status, Taint, Weight,
 };
+use mcpproxy_engine::{Edge as Moved, SessionView};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -19,10 +20,11 @@ use super::{Shared, Who, done, failed};
 use crate::gateway::Gateway;
 use crate::session;
 
-/// What a session read, and where data of it went.
+/// What a session, and those that are linked with it, read, and where data of it went.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SessionFlow {
-    /// Where data was read, latest last; a bounded number.
+    /// Where data was read, latest last; a bounded number. What the agent or the user said themselves
+    /// is not among it.
     origins: Vec<DataOrigin>,
     /// Where data moved, or was to, latest last; a bounded number.
     edges: Vec<Edge>,
@@ -30,7 +32,7 @@ pub(super) struct SessionFlow {
     origins_total: u64,
     /// How often data moved, ever.
     edges_total: u64,
-    /// What the session has seen so far.
+    /// What the conversation has seen so far.
     seen: Taint,
 }
 
@@ -63,44 +65,72 @@ struct Edge {
     shared: u32,
 }
 
-/// Shows what a session read and where data of it went.
+/// Shows what a session read and where data of it went: the whole conversation, whichever of its
+/// sessions is named.
 pub(super) async fn session_flow(
     AxumState(gateway): Shared,
     who: Who,
     At(id): At<String>,
 ) -> Response {
-    let mut keys = meant(&gateway, &id).into_iter().flat_map(|id| {
+    let keys = meant(&gateway, &id).into_iter().flat_map(|id| {
         let key = move |basis| SessionKey { basis, id };
         SessionBasis::ALL.map(key)
     });
-    let Some(view) = keys.find_map(|key| gateway.engine.session(key)) else {
+    let mut views = keys.map(|key| gateway.engine.views(key));
+    let Some(views) = views.find(|views| !views.is_empty()) else {
         let hint = "`GET /api/v1/activity` has the ids of sessions that have ended";
         return failed(StatusCode::NOT_FOUND, "no such session", Some(hint));
     };
-    let session = view.whose.session.id.to_string();
-    let calls = view.edges.iter().map(|edge| edge.call).collect();
-    let ends = ends(&gateway, who, session, calls).await;
-    let summary = &view.summary;
-    let edges = view.edges.iter().map(|edge| Edge {
-        activity_id: edge.call,
-        status: ends.get(&edge.call).cloned(),
-        from: edge.origin.clone(),
-        to: edge.to.to_string(),
-        tool: edge.tool.to_string(),
-        flow_type: edge.flow,
-        risk_level: edge.risk,
-        content_hash: edge.hash.map(|hash| hash.to_string()),
-        evidence: edge.how,
-        weight: edge.weight,
-        shared: edge.shared,
-    });
-    done(&SessionFlow {
-        edges: edges.collect(),
-        origins_total: summary.origins,
-        edges_total: summary.edges,
-        seen: summary.taint,
-        origins: view.origins,
-    })
+    let sessions = views.iter().map(|view| view.whose.session.id.to_string());
+    let sessions = sessions.collect();
+    let calls = views.iter().flat_map(|view| &view.edges);
+    let calls = calls.map(|edge| edge.call).collect();
+    let ends = ends(&gateway, who, sessions, calls).await;
+    done(&SessionFlow::of(views, &ends))
+}
+
+impl SessionFlow {
+    /// Puts together what the sessions of a conversation read and moved.
+    fn of(views: Vec<SessionView>, ends: &BTreeMap<CallId, String>) -> Self {
+        let mut flow = Self {
+            origins: Vec::new(),
+            edges: Vec::new(),
+            origins_total: 0,
+            edges_total: 0,
+            seen: Taint::default(),
+        };
+        for view in views {
+            flow.origins_total += view.summary.origins;
+            flow.edges_total += view.summary.edges;
+            flow.seen.private |= view.summary.taint.private;
+            flow.seen.untrusted |= view.summary.taint.untrusted;
+            flow.seen.outside |= view.summary.taint.outside;
+            flow.origins.extend(view.origins);
+            let edges = view.edges.into_iter();
+            flow.edges.extend(edges.map(|edge| Edge::of(edge, ends)));
+        }
+        flow.origins.sort_by_key(|origin| origin.at);
+        flow.edges.sort_by_key(|edge| edge.activity_id);
+        flow
+    }
+}
+
+impl Edge {
+    fn of(moved: Moved, ends: &BTreeMap<CallId, String>) -> Self {
+        Self {
+            activity_id: moved.call,
+            status: ends.get(&moved.call).cloned(),
+            from: moved.origin,
+            to: moved.to.to_string(),
+            tool: moved.tool.to_string(),
+            flow_type: moved.flow,
+            risk_level: moved.risk,
+            content_hash: moved.hash.map(|hash| hash.to_string()),
+            evidence: moved.how,
+            weight: moved.weight,
+            shared: moved.shared,
+        }
+    }
 }
 
 /// Returns the ids on record that somebody may mean who names a session: that very id, or that of the
@@ -118,12 +148,12 @@ pub(super) fn meant(gateway: &Gateway, name: &str) -> Vec<Id128> {
     logged.map(Id128).into_iter().chain(named).collect()
 }
 
-/// Returns how calls of a session ended that took data along, as far as that is known: as the log has
+/// Returns how calls of some sessions ended that took data along, as far as that is known: as the log has
 /// it, and `pending` of those that wait for a person.
 async fn ends(
     gateway: &Gateway,
     Extension(who): Who,
-    session: String,
+    mut sessions: Vec<String>,
     calls: BTreeSet<CallId>,
 ) -> BTreeMap<CallId, String> {
     let waiting = gateway.engine.approvals().list(gateway.clock.tick());
@@ -133,8 +163,14 @@ async fn ends(
     let waiting = waiting.chain(elsewhere.filter_map(CallId::parse));
     let waiting = waiting.filter(|call| calls.contains(call));
     let mut ends: BTreeMap<_, _> = waiting.map(|call| (call, "pending".to_owned())).collect();
-    let mut sessions = gateway.engine.linked(&session);
-    sessions.push(session);
+    // A call is on record under the session of the hook, which need not last any more.
+    for session in sessions.clone() {
+        for linked in gateway.engine.linked(&session) {
+            if !sessions.contains(&linked) {
+                sessions.push(linked);
+            }
+        }
+    }
     let control = Arc::clone(gateway.access.control());
     let found = move || control.ends_of_flows(&who, &sessions, &calls);
     // What moved is told also where the log cannot be read; how it ended is then not known.

@@ -72,8 +72,9 @@ fn sessions_end_and_are_summed_up() {
     let desk = Desk::new();
     desk.read(PROSE).send(&message(PROSE));
     let view = desk.tracker.session(session(ME)).unwrap();
-    // What was read, and what the agent said.
-    assert_eq!((view.origins.len(), view.edges.len()), (2, 1));
+    // Regression for #8: what the agent said was listed as an origin, which it is not counted as.
+    assert_eq!((view.origins.len(), view.edges.len()), (1, 1));
+    assert_eq!((view.summary.origins, view.summary.edges), (1, 1));
     assert_eq!(&*view.edges[0].to, "slack");
     assert!(
         desk.tracker
@@ -91,6 +92,27 @@ fn sessions_end_and_are_summed_up() {
     assert_eq!(desk.tracker.usage().scopes, 0);
     assert_eq!(weight(&desk.send(&message(PROSE))), None);
     assert_eq!(desk.tracker.finish().len(), 1);
+}
+
+/// Regression for #8: what a conversation moved stood under one of its sessions alone.
+#[test]
+fn a_conversation_is_seen_from_each_of_its_sessions() {
+    let desk = Desk::new();
+    desk.read(PROSE);
+    desk.tracker.link(session(ME), session(2));
+    desk.send_as(whose(ME, 2), "slack", &message(PROSE), true);
+    let check = |from: u128, expect: &[u128]| {
+        let views = desk.tracker.views(session(from));
+        let sessions: Vec<_> = views.iter().map(|view| view.whose.session.id.0).collect();
+        assert_eq!(sessions, expect, "{from}");
+        let [origins, edges] = views.iter().fold([0, 0], |[origins, edges], view| {
+            [origins + view.origins.len(), edges + view.edges.len()]
+        });
+        assert_eq!((origins, edges), (1, 1), "{from}");
+    };
+    check(ME, &[ME, 2]);
+    check(2, &[2, ME]);
+    assert!(desk.tracker.views(session(3)).is_empty());
 }
 
 #[test]
