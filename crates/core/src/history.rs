@@ -21,6 +21,8 @@ pub enum Field {
     Tool,
     /// The conversation.
     Session,
+    /// The session of the protocol, where the conversation is that of a hook.
+    McpSession,
     /// The verified caller.
     Principal,
     /// How the call ended.
@@ -49,12 +51,13 @@ pub enum Field {
 
 impl Field {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Kind,
         Self::Source,
         Self::Upstream,
         Self::Tool,
         Self::Session,
+        Self::McpSession,
         Self::Principal,
         Self::Status,
         Self::Decision,
@@ -77,6 +80,7 @@ impl Field {
             Self::Upstream => "server",
             Self::Tool => "tool",
             Self::Session => "session_id",
+            Self::McpSession => "mcp_session_id",
             Self::Principal => "principal",
             Self::Status => "status",
             Self::Decision => "decision",
@@ -128,6 +132,7 @@ impl Field {
             Self::Upstream
             | Self::Tool
             | Self::Session
+            | Self::McpSession
             | Self::Principal
             | Self::Detection
             | Self::Request

@@ -440,6 +440,7 @@ fn pages_of(place: &Place, many: u64) {
         (Field::Request, "absent"),
         (Field::Parent, &request),
         (Field::Agent, "absent"),
+        (Field::McpSession, "absent"),
     ] {
         let query = ActivityQuery {
             wanted: vec![(field, vec![value.to_owned()])],

@@ -240,7 +240,7 @@ pub(crate) enum How {
 /// Returns how records are found by a field.
 pub(crate) fn how(field: Field) -> How {
     match field {
-        Field::Request | Field::Parent | Field::Agent => How::Digest,
+        Field::McpSession | Field::Request | Field::Parent | Field::Agent => How::Digest,
         Field::Kind
         | Field::Source
         | Field::Upstream
@@ -284,6 +284,7 @@ pub(crate) fn code(field: Field) -> i64 {
         Field::Request => 15,
         Field::Parent => 16,
         Field::Agent => 17,
+        Field::McpSession => 19,
     }
 }
 

@@ -255,6 +255,9 @@ impl<'a> Columns<'a> {
                     kinds.and_then(|one| serde_json::from_str::<Vec<Cow<'_, str>>>(one).ok());
                 return kinds.iter().flatten().for_each(|kind| each(kind));
             }
+            Field::McpSession => {
+                return shown::mcp_session(self).iter().for_each(|one| each(one));
+            }
             Field::Request => return each(&shown::request(self)),
             Field::Parent => return shown::parent(self).iter().for_each(|one| each(one)),
             Field::Agent => return shown::agent(self).iter().for_each(|one| each(one)),

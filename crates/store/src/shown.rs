@@ -54,6 +54,8 @@ struct Found<'a> {
     #[serde(borrow)]
     parent_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
+    mcp_session_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
     hook: Option<Hooked<'a>>,
 }
 
@@ -138,6 +140,11 @@ pub(crate) fn show(columns: &Columns<'_>, words: Words) -> Result<String, serde_
 pub(crate) fn request<'a>(columns: &'a Columns<'_>) -> Cow<'a, str> {
     let named = read::<Found<'_>>(columns.rest.as_deref()).correlation_id;
     named.unwrap_or_else(|| Cow::Owned(columns.call().to_string()))
+}
+
+/// Returns the session of the protocol, where a record is under that of a hook.
+pub(crate) fn mcp_session<'a>(columns: &'a Columns<'_>) -> Option<Cow<'a, str>> {
+    read::<Found<'_>>(columns.rest.as_deref()).mcp_session_id
 }
 
 /// Returns the call that a record is part of.

@@ -127,7 +127,7 @@ async fn every_filter_finds_its_records_in_finished_blocks_and_after_them() {
     let other = open(&log.path(), Retention::ALL, &log.clock);
     other.retain(Retention::ALL);
     let digests = || log.count("SELECT count(*) FROM posting WHERE field > 14");
-    until("digests", || digests() == 16).await;
+    until("digests", || digests() == 20).await;
     log.sealed(4).await;
     suite::finds_by_every_filter(&log.reader());
 }

@@ -117,7 +117,7 @@ async fn every_filter_finds_its_records_in_finished_blocks_and_after_them() {
     client.batch_execute(earlier).await.unwrap();
     let other = open(&log.postgres, &log.clock);
     other.retain(Retention::ALL);
-    settled(&client, "SELECT count(*) = 12 FROM digest").await;
+    settled(&client, "SELECT count(*) = 16 FROM digest").await;
     suite::finds_by_every_filter(&log.reader);
 }
 

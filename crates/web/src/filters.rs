@@ -141,6 +141,7 @@ fn label(field: Field) -> &'static str {
         Field::Upstream => "Server",
         Field::Tool => "Tool",
         Field::Session => "Session",
+        Field::McpSession => "MCP session",
         Field::Principal => "Caller",
         Field::Status => "Status",
         Field::Decision => "Decision",

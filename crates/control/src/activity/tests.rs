@@ -157,6 +157,8 @@ fn a_session_brings_those_that_are_linked_with_it() {
         assert_eq!(question.query.order, Order::Begun, "{asked}");
     };
     check("a", &["a", "b", "c"]);
+    // Regression for #8: from the other side nothing was found.
+    check("c", &["c", "a", "b"]);
     check("d", &["d"]);
 }
 

@@ -66,6 +66,9 @@ pub(super) fn filtered(mut told: Told) -> Told {
                 "The session, by its id on record, the client's `Mcp-Session-Id` or the agent's own \
                  name for it, with those that are linked with it, in the order in which calls began."
             }
+            Field::McpSession => {
+                "Only records under the session of a hook that name this MCP session, by its id on record."
+            }
             Field::Kind => {
                 "One or several, with commas between. Lists leave out an `intent` that was followed, \
                  unless types are named."

@@ -6,12 +6,13 @@ use crate::database::Fault;
 
 /// The steps from an empty schema to the present form. A step is never changed once it was
 /// released: a new one is added.
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
+    include_str!("schema/6.sql"),
 ];
 /// Held while steps are taken, so that gateways that start together do not take them twice.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(7310868735422919779)";

@@ -43,7 +43,12 @@ const COLUMNS: [Field; 13] = [
 ];
 
 /// Fields whose values stand in JSON, in the same order, after those.
-const WITHIN: [Field; 3] = [Field::Request, Field::Parent, Field::Agent];
+const WITHIN: [Field; 4] = [
+    Field::Request,
+    Field::Parent,
+    Field::McpSession,
+    Field::Agent,
+];
 
 /// All records of some blocks. The database leaves out what is not meant, since all of them would be
 /// many; what it lets through is looked at again.
@@ -64,13 +69,15 @@ const SPAN: &str = concat!(
      AND ($15::text[] IS NULL OR intent_type = ANY($15)) \
      AND ($16::text[] IS NULL OR max_severity = ANY($16)) \
      AND ($17::text[] IS NULL OR has_sensitive_data::text = ANY($17)) \
-     AND ($18::text[] IS NULL OR id = ANY($21) \
+     AND ($18::text[] IS NULL OR id = ANY($22) \
        OR EXISTS (SELECT FROM unnest($18) AS one WHERE strpos(rest, one) > 0)) \
      AND ($19::text[] IS NULL \
        OR EXISTS (SELECT FROM unnest($19) AS one WHERE strpos(rest, one) > 0)) \
      AND ($20::text[] IS NULL \
-       OR EXISTS (SELECT FROM unnest($20) AS one WHERE strpos(words, one) > 0)) \
-     ORDER BY seq DESC LIMIT $22"
+       OR EXISTS (SELECT FROM unnest($20) AS one WHERE strpos(rest, one) > 0)) \
+     AND ($21::text[] IS NULL \
+       OR EXISTS (SELECT FROM unnest($21) AS one WHERE strpos(words, one) > 0)) \
+     ORDER BY seq DESC LIMIT $23"
 );
 
 /// Some records of finished blocks.

@@ -11,7 +11,7 @@ use crate::Error;
 
 /// The steps from an empty database to the present form. A step is never changed once it was
 /// released: a new one is added.
-const STEPS: [&str; 7] = [
+const STEPS: [&str; 8] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
@@ -19,6 +19,7 @@ const STEPS: [&str; 7] = [
     include_str!("schema/5.sql"),
     include_str!("schema/6.sql"),
     include_str!("schema/7.sql"),
+    include_str!("schema/8.sql"),
 ];
 /// How long a connection waits for another process that writes.
 const BUSY: Duration = Duration::from_secs(2);

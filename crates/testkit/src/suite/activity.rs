@@ -119,6 +119,7 @@ pub fn told(number: u64) -> Record {
     Record {
         correlation_id: format!("re\"quest-{number}"),
         parent_id: Some(record(number - 1).id),
+        mcp_session_id: Some(format!("m\"{number}")),
         hook: Some(Box::new(note)),
         ..record(number)
     }
@@ -236,6 +237,12 @@ fn finds_by_what_has_no_column(reader: &dyn ActivityReader) {
     check(&[(Field::Agent, &["co\"dex"])], &[9998, 4998]);
     check(&[(Field::Agent, &["claude-code"])], &[]);
     check(&[(Field::Request, &["re\"quest-4998"])], &[4998]);
+    check(&[(Field::McpSession, &["m\"4998"])], &[4998]);
+    check(
+        &[(Field::McpSession, &["m\"4998", "m\"9998"])],
+        &[9998, 4998],
+    );
+    check(&[(Field::McpSession, &["s4"])], &[]);
     let several: &[&str] = &["re\"quest-4998", "re\"quest-9998", "re\"quest-1"];
     check(&[(Field::Request, several)], &[9998, 4998]);
     // A request without a name has that of its call.
@@ -499,6 +506,7 @@ pub fn finds_nothing_by_a_character_that_nobody_keeps(reader: &dyn ActivityReade
         Field::Upstream,
         Field::Tool,
         Field::Session,
+        Field::McpSession,
         Field::Principal,
         Field::Detection,
         Field::Request,
