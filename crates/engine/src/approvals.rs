@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mcpproxy_core::{
-    Call, CallId, Finding, FlowType, Masked, Risk, Room, Shares, Tick, ToolRef, Wall,
+    Call, CallId, Finding, FlowType, Masked, Risk, Room, SessionKey, Shares, Tick, ToolRef, Wall,
 };
 use mcpproxy_text as text;
 use schemars::JsonSchema;
@@ -39,6 +39,8 @@ pub struct Approval {
     pub principal: String,
     /// The conversation.
     pub session_id: String,
+    #[serde(skip)]
+    pub(crate) session: SessionKey,
     /// When it was asked, RFC 3339.
     pub requested_at: String,
     /// When it lapses, RFC 3339.
@@ -342,6 +344,7 @@ fn shown(asked: &Asked, now: Wall, patience: Duration) -> Approval {
         tool_name: call.shown_tool().to_owned(),
         principal: call.who.name.to_string(),
         session_id: call.session.id.to_string(),
+        session: call.session,
         requested_at: now.rfc3339(),
         expires_at: now.after(patience).rfc3339(),
         reason: Masked::from_safe(reason),

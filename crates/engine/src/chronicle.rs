@@ -5,7 +5,8 @@
 use std::sync::atomic::Ordering;
 
 use mcpproxy_core::{
-    Action, Call, CallId, Door, Durability, Id128, Record, SessionBasis, SessionKey, Status,
+    Action, Call, CallId, Door, Durability, Id128, Record, SessionBasis, SessionKey,
+    Status,
 };
 
 use crate::approvals::Approval;
@@ -90,7 +91,7 @@ impl Engine {
             Happening::Asked(call) => Record {
                 decision: Action::Ask,
                 effective: Action::Ask,
-                ..about(&call, record("approval", "requested"))
+                ..self.about(&call, record("approval", "requested"))
             },
             Happening::Elicited { call, outcome } => {
                 let (status, decision) = answer(outcome);
@@ -98,12 +99,12 @@ impl Engine {
                     status,
                     decision,
                     effective: decision,
-                    ..about(&call, record("approval", outcome))
+                    ..self.about(&call, record("approval", outcome))
                 }
             }
             Happening::Answered { about, outcome, by } => {
                 let (status, decision) = answer(outcome);
-                Record {
+                let record = Record {
                     server_name: about.server_name.clone(),
                     tool_name: short(&about.tool_name),
                     session_id: about.session_id.clone(),
@@ -113,21 +114,23 @@ impl Engine {
                     effective: decision,
                     parent_id: Some(about.id),
                     ..record("approval", outcome)
-                }
+                };
+                self.conversing(about.session, record)
             }
         }
     }
-}
 
-/// Adds the call that a question is about.
-fn about(call: &Call, record: Record) -> Record {
-    Record {
-        server_name: call.tool.upstream.to_string(),
-        tool_name: short(call.shown_tool()),
-        session_id: call.session.id.to_string(),
-        principal: call.who.name.to_string(),
-        parent_id: Some(call.id),
-        ..record
+    /// Adds the call that a question is about.
+    fn about(&self, call: &Call, record: Record) -> Record {
+        let record = Record {
+            server_name: call.tool.upstream.to_string(),
+            tool_name: short(call.shown_tool()),
+            session_id: call.session.id.to_string(),
+            principal: call.who.name.to_string(),
+            parent_id: Some(call.id),
+            ..record
+        };
+        self.conversing(call.session, record)
     }
 }
 

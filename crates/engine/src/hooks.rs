@@ -454,12 +454,22 @@ impl Engine {
             record.kind = "hook_evaluation";
             record.hook = Some(Box::new(self.note_of(call, hook)));
             coverage = Coverage::Full;
-        } else if let Some(linked) = self.correlator().hook_of(call.session) {
-            let own = std::mem::replace(&mut record.session_id, linked.id.to_string());
-            record.mcp_session_id = Some(own);
-            coverage = Coverage::Full;
+        } else {
+            record = self.conversing(call.session, record);
+            if record.mcp_session_id.is_some() {
+                coverage = Coverage::Full;
+            }
         }
         record.security_coverage = Some(coverage);
+        record
+    }
+
+    /// Puts a record of a session under that of the hook which it is linked with, if it is.
+    pub(crate) fn conversing(&self, session: SessionKey, mut record: Record) -> Record {
+        if let Some(linked) = self.correlator().hook_of(session) {
+            let own = std::mem::replace(&mut record.session_id, linked.id.to_string());
+            record.mcp_session_id = Some(own);
+        }
         record
     }
 
@@ -473,12 +483,7 @@ impl Engine {
         } else {
             Coverage::ProxyOnly
         };
-        let mut record = closing(summary, coverage, self.now().1);
-        if let Some(linked) = linked {
-            let own = std::mem::replace(&mut record.session_id, linked.id.to_string());
-            record.mcp_session_id = Some(own);
-        }
-        record
+        self.conversing(session, closing(summary, coverage, self.now().1))
     }
 
     fn note_of(&self, call: &Call, hook: &Hooked) -> HookNote {
