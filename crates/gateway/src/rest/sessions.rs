@@ -109,7 +109,7 @@ impl SessionFlow {
             let edges = view.edges.into_iter();
             flow.edges.extend(edges.map(|edge| Edge::of(edge, ends)));
         }
-        flow.origins.sort_by_key(|origin| origin.at);
+        flow.origins.sort_by_key(|origin| (origin.at, origin.call));
         flow.edges.sort_by_key(|edge| edge.activity_id);
         flow
     }

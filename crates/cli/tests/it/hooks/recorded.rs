@@ -7,7 +7,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::payloads::{Agent, Use, event_of};
-use crate::support::{Gateway, Heard, Home, KEY, Legacy, Scene, headers, hook};
+use crate::support::{Gateway, Heard, Home, KEY, Legacy, Scene, WORDS, headers, hook, until};
 
 /// The session of the hook, as the agent names it.
 const NAME: &str = "cc-1";
@@ -146,6 +146,10 @@ async fn conversations_are_found_in_one_log_by_kind_session_and_risk() {
     );
     assert!(summary["duration_ms"].as_u64().unwrap() > 0, "{summary}");
 
+    // Regression for #8: from the side of the protocol nothing of it was found.
+    let mcp = called["mcp_session_id"].as_str().unwrap();
+    assert_eq!(listed(&home, &["--session-id", mcp]).await, session);
+
     let risky = listed(&home, &["--session-id", NAME, "--risk-level", "high"]).await;
     let expect = ["flow_summary", "hook_evaluation", "policy_decision"];
     assert_eq!(kinds(&risky), BTreeSet::from(expect));
@@ -211,7 +215,7 @@ async fn a_hook_is_told_live_and_its_session_shows_what_moved() {
     let path = "/events?types=activity.hook_evaluation.completed";
     let mut events = owner.send(Method::GET, path, headers(&[]), "").await;
     assert_eq!(events.next_named().await.0, "status");
-    hooked(&scene).await;
+    let downstream = hooked(&scene).await;
     let mut decisions = Vec::new();
     for _ in 0..3 {
         let (name, told) = events.next_named().await;
@@ -242,8 +246,17 @@ async fn a_hook_is_told_live_and_its_session_shows_what_moved() {
     let moved: Vec<_> = moved
         .map(|one| [text(&one["from"]["tool"]), text(&one["to"])])
         .collect();
-    assert_eq!(moved, [["Read", "collector.example.net"]], "{flow}");
-    let edge = &flow["edges"][0];
+    // Regression for #8: what the linked session moved was missing.
+    let expect = [["read", "outside"], ["Read", "collector.example.net"]];
+    assert_eq!(moved, expect, "{flow}");
+    for edge in flow["edges"].as_array().unwrap() {
+        assert_eq!(edge["status"], "blocked", "{edge}");
+    }
+    let read = flow["origins"].as_array().unwrap().len();
+    assert_eq!(flow["origins_total"], read, "{flow}");
+    let path = format!("/sessions/{}/flow", downstream.session);
+    assert_eq!(scene.gateway.api(&path).await, flow);
+    let edge = &flow["edges"][1];
     assert_eq!(edge["flow_type"], "internal→external", "{edge}");
     assert_eq!(edge["risk_level"], "critical", "{edge}");
     // Regression for #8: what became of it is told with it.
@@ -254,4 +267,37 @@ async fn a_hook_is_told_live_and_its_session_shows_what_moved() {
     assert_eq!(edge["tool"], call.unwrap()["tool_name"], "{edge}");
     let (status, _) = owner.get("/api/v1/sessions/77/flow").await;
     assert_eq!(status, 404);
+}
+
+/// Regression for #8: a call stood under the session of the hook, and the question about it did not.
+#[tokio::test]
+async fn a_question_stands_under_the_session_of_its_call() {
+    let scene = Scene::start(json!({ "approvals": { "mode": "queue", "timeout": "1m" } })).await;
+    let agent = Agent::new("claude-code", NAME);
+    let hello = json!({ "text": "hello" });
+    let call = Use::Call("outside__post", &hello);
+    assert_eq!(told(&scene, &agent.pre(call), false).await, Heard::Allow);
+    let downstream = scene.informed(json!({})).await;
+    downstream.call("outside__post", hello.clone()).await;
+    let (_, ()) = tokio::join!(downstream.ask("tools/call", Scene::post(WORDS)), async {
+        let question = until("the question", || async {
+            let listed = scene.gateway.api("/approvals").await;
+            listed["approvals"].as_array().unwrap().first().cloned()
+        })
+        .await;
+        let path = format!("/api/v1/approvals/{}", question["id"].as_str().unwrap());
+        let no = json!({ "decision": "deny" });
+        assert_eq!(scene.gateway.owner().post(&path, &no).await.0, 200);
+    });
+    let path = "/activity?type=policy_decision,approval";
+    let page = scene.gateway.api(path).await;
+    let records = activities(&page);
+    let sessions = |one: &Value| [&one["session_id"], &one["mcp_session_id"]].map(Value::clone);
+    let said: BTreeSet<_> = records.iter().map(|one| one["method"].as_str()).collect();
+    let expect = ["denied", "requested", "tools/call"].map(Some);
+    assert_eq!(said, BTreeSet::from(expect), "{page}");
+    for record in records {
+        assert!(record["mcp_session_id"].is_string(), "{record}");
+        assert_eq!(sessions(record), sessions(&records[0]), "{record}");
+    }
 }
