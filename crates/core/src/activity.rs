@@ -4,7 +4,7 @@ use std::fmt;
 use std::pin::Pin;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::baseline::{OfferKind, OfferState};
 use crate::call::{Declared, Door, Status};
@@ -103,6 +103,10 @@ pub struct Record {
     /// What somebody changed through the gateway, in the record of that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Box<ChangeNote>>,
+    /// The answer of a person: in the record of an answer itself, and in that of a call which an earlier
+    /// answer decided about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Box<ApprovalNote>>,
     /// What was sent and what came back, where that is kept.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub bodies: Option<Box<Bodies>>,
@@ -183,6 +187,7 @@ impl Record {
             summary: None,
             quarantine: None,
             change: None,
+            approval: None,
             bodies: None,
         }
     }
@@ -214,6 +219,63 @@ pub struct ChangeNote {
     pub details: Vec<String>,
     /// Whether it was so before.
     pub already_so: bool,
+}
+
+/// What a person answered when they were asked about a call.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct ApprovalNote {
+    /// For what it counts.
+    pub term: ApprovalTerm,
+    /// Until when it counts for a session, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// Who gave it.
+    pub by: String,
+    /// The call that was asked about, where it is not this one: the records of its question and of the
+    /// answer have it in `parent_id`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+}
+
+/// For what an answer counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalTerm {
+    /// For one call.
+    Once,
+    /// For the same question in the rest of a session.
+    Session,
+}
+
+impl ApprovalNote {
+    /// Makes that of an answer which counts once.
+    pub fn once(by: &str) -> Self {
+        Self {
+            term: ApprovalTerm::Once,
+            until: None,
+            by: by.to_owned(),
+            question: None,
+        }
+    }
+
+    /// Has it count for the session, until that time.
+    #[must_use]
+    pub fn for_session(self, until: String) -> Self {
+        Self {
+            term: ApprovalTerm::Session,
+            until: Some(until),
+            ..self
+        }
+    }
+
+    /// Returns it as it stands in the record of another call.
+    #[must_use]
+    pub fn about(&self, question: &str) -> Self {
+        Self {
+            question: Some(question.to_owned()),
+            ..self.clone()
+        }
+    }
 }
 
 /// What one hook of the pipeline left on record.

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::activity::HookLeft;
+use crate::activity::{ApprovalNote, HookLeft};
 use crate::clock::{Tick, Wall};
 use crate::finding::Severity;
 use crate::hook::{Asker, Hooked};
@@ -74,6 +74,8 @@ pub struct Trace {
     pub added_headers: Vec<(String, String)>,
     /// What hooks left about it, for the hooks behind them and for the record.
     pub hook_metadata: Vec<HookLeft>,
+    /// The earlier answer of a person that decided about it.
+    pub approval: Option<Box<ApprovalNote>>,
     /// What was detected in what it sends, once it was judged.
     pub detected: Detected,
     /// When it began to be judged.

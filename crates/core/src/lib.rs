@@ -31,8 +31,8 @@ pub mod who;
 
 pub use access::{AccessDecision, AccessRequest, AccessRules};
 pub use activity::{
-    ActivitySink, Bodies, ChangeNote, Durability, HookLeft, Later, QuarantineNote, Record,
-    SinkFault, TraceNote, TraceSink,
+    ActivitySink, ApprovalNote, ApprovalTerm, Bodies, ChangeNote, Durability, HookLeft, Later,
+    QuarantineNote, Record, SinkFault, TraceNote, TraceSink,
 };
 pub use baseline::{
     Baseline, BaselineFault, BaselineStore, FirstRead, Habits, MemoryBaselines, OfferKind,

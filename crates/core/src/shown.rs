@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-use crate::activity::{ChangeNote, HookLeft, QuarantineNote};
+use crate::activity::{ApprovalNote, ChangeNote, HookLeft, QuarantineNote};
 use crate::call::{Declared, Door, Status};
 use crate::finding::{Finding, Severity};
 use crate::flow::FlowSummary;
@@ -137,6 +137,11 @@ pub struct ShownRecord<'a, Raw> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ChangeNote")]
     pub change: Option<Raw>,
+    /// The answer of a person: in the record of an answer itself, and in that of a call which an earlier
+    /// answer decided about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ApprovalNote")]
+    pub approval: Option<Raw>,
     /// What was sent, as JSON text, masked and cut; where that is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
@@ -150,7 +155,7 @@ pub struct ShownRecord<'a, Raw> {
     #[schemars(with = "bool")]
     pub response_truncated: Option<bool>,
     /// What belongs to the type of the record, for those who read every type in one way: its summary,
-    /// its change of the quarantine or of the gateway, its hook, or what the agent said.
+    /// its change of the quarantine or of the gateway, its hook, what the agent said, or what a person answered.
     #[schemars(schema_with = "object")]
     pub metadata: Option<Raw>,
     /// Whether what it said in words was taken out of it.

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mcpproxy_core::{
-    Call, CallId, Finding, FlowType, Masked, Risk, Room, SessionKey, Shares, Tick, ToolRef, Wall,
+    ApprovalNote, Call, CallId, Finding, FlowType, Masked, Risk, Room, SessionKey, Shares, Tick,
+    ToolRef, Wall,
 };
 use mcpproxy_text as text;
 use schemars::JsonSchema;
@@ -110,6 +111,14 @@ struct Waiting {
 #[derive(Debug)]
 struct Granted {
     said: Said,
+    note: Box<ApprovalNote>,
+    until: Tick,
+}
+
+/// A yes for a session, and until when it counts.
+#[derive(Debug)]
+struct Yes {
+    note: Box<ApprovalNote>,
     until: Tick,
 }
 
@@ -119,8 +128,8 @@ struct Table {
     waiting: BTreeMap<CallId, Waiting>,
     by_key: HashMap<Key, CallId>,
     granted: HashMap<Key, Granted>,
-    /// Questions that are answered with yes, and until when.
-    kept: HashMap<Question, Tick>,
+    /// Questions that are answered with yes.
+    kept: HashMap<Question, Yes>,
     shares: Shares,
     /// Questions that nobody answered, for whoever puts that on record.
     lapsed: VecDeque<Approval>,
@@ -133,6 +142,17 @@ pub struct Names {
     pub answer: String,
     /// An answer that counts for a session.
     pub kept: String,
+}
+
+/// A yes that counts for a session.
+#[derive(Debug)]
+pub struct Kept {
+    /// The name under which gateways share it.
+    pub name: String,
+    /// For how long it counts.
+    pub span: Duration,
+    /// When that ends, RFC 3339.
+    pub until: String,
 }
 
 /// A question that was answered.
@@ -152,7 +172,7 @@ pub struct Approvals(Mutex<Table>);
 #[derive(Debug)]
 pub enum Standing {
     /// It was answered before.
-    Said(Said),
+    Said(Said, Box<ApprovalNote>),
     /// It waits; the answer comes here.
     Waits(CallId, oneshot::Receiver<Said>),
     /// It was put before and still waits.
@@ -168,11 +188,11 @@ impl Approvals {
         let mut table = self.table();
         table.sweep(now.0);
         if let Some(granted) = table.granted.remove(&key) {
-            return Standing::Said(granted.said);
+            return Standing::Said(granted.said, granted.note);
         }
         let shown = shown(asked, now.1, patience);
-        if table.kept.contains_key(&Question::of(&shown)) {
-            return Standing::Said(Said::Yes);
+        if let Some(yes) = table.kept.get(&Question::of(&shown)) {
+            return Standing::Said(Said::Yes, yes.note.clone());
         }
         if let Some(id) = table.by_key.get(&key) {
             return Standing::Pending(*id);
@@ -209,7 +229,14 @@ impl Approvals {
     ///
     /// Whoever waits is told at once. If nobody does any more, the answer is kept for the same call
     /// made again, for as long as the question would have waited.
-    pub fn answer(&self, id: &str, said: Said, now: Tick, patience: Duration) -> Option<Settled> {
+    pub fn answer(
+        &self,
+        id: &str,
+        said: Said,
+        note: &ApprovalNote,
+        now: Tick,
+        patience: Duration,
+    ) -> Option<Settled> {
         let mut table = self.table();
         table.sweep(now);
         let id = table.waiting.keys().find(|one| one.to_string() == id);
@@ -217,9 +244,13 @@ impl Approvals {
         let waiting = table.remove(id)?;
         let mut unheard = None;
         if waiting.answer.send(said).is_err() {
-            let until = now.after(patience);
             unheard = Some(waiting.key.name());
-            table.granted.insert(waiting.key, Granted { said, until });
+            let granted = Granted {
+                said,
+                note: Box::new(note.about(&id.to_string())),
+                until: now.after(patience),
+            };
+            table.granted.insert(waiting.key, granted);
         }
         Some(Settled {
             about: waiting.shown,
@@ -268,22 +299,30 @@ impl Approvals {
     }
 
     /// Has the question that waits under `id` answered with yes whenever it is put again in the same
-    /// session, for a working day at most. The call that waits is not answered by this. Returns the
-    /// name under which gateways share that, and for how long.
-    pub fn keep(&self, id: &str, now: Tick) -> Option<(String, Duration)> {
+    /// session, for a working day at most; `by` says so. The call that waits is not answered by this.
+    pub fn keep(&self, id: &str, by: &str, now: (Tick, Wall)) -> Option<Kept> {
         let mut table = self.table();
-        table.sweep(now);
+        table.sweep(now.0);
         let mut waiting = table.waiting.values();
         let found = waiting.find(|one| one.shown.id.to_string() == id)?;
         let question = Question::of(&found.shown);
         if table.kept.len() >= MOST_KEPT {
-            let first = table.kept.iter().min_by_key(|(_, until)| **until);
+            let first = table.kept.iter().min_by_key(|(_, yes)| yes.until);
             let first = first.map(|(question, _)| question.clone());
             first.and_then(|question| table.kept.remove(&question));
         }
-        let name = question.name();
-        table.kept.insert(question, now.after(DAY));
-        Some((name, DAY))
+        let (name, until) = (question.name(), now.1.after(DAY).rfc3339());
+        let note = ApprovalNote::once(by).for_session(until.clone()).about(id);
+        let yes = Yes {
+            note: Box::new(note),
+            until: now.0.after(DAY),
+        };
+        table.kept.insert(question, yes);
+        Some(Kept {
+            name,
+            span: DAY,
+            until,
+        })
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
@@ -318,7 +357,7 @@ impl Table {
             self.lapse(id);
         }
         self.granted.retain(|_, granted| granted.until > now);
-        self.kept.retain(|_, until| *until > now);
+        self.kept.retain(|_, yes| yes.until > now);
     }
 
     fn make_room(&mut self, principal: &Arc<str>) -> bool {

@@ -5,7 +5,7 @@
 use std::sync::atomic::Ordering;
 
 use mcpproxy_core::{
-    Action, Call, CallId, Door, Durability, Id128, Record, SessionBasis, SessionKey,
+    Action, ApprovalNote, Call, CallId, Door, Durability, Id128, Record, SessionBasis, SessionKey,
     Status,
 };
 
@@ -49,6 +49,8 @@ pub enum Happening {
         outcome: &'static str,
         /// Who said so; the caller where nobody did.
         by: String,
+        /// For what a yes counts.
+        note: Option<Box<ApprovalNote>>,
     },
 }
 
@@ -95,14 +97,21 @@ impl Engine {
             },
             Happening::Elicited { call, outcome } => {
                 let (status, decision) = answer(outcome);
+                let once = || Box::new(ApprovalNote::once(&call.who.name));
                 Record {
                     status,
                     decision,
                     effective: decision,
+                    approval: (decision == Action::Allow).then(once),
                     ..self.about(&call, record("approval", outcome))
                 }
             }
-            Happening::Answered { about, outcome, by } => {
+            Happening::Answered {
+                about,
+                outcome,
+                by,
+                note,
+            } => {
                 let (status, decision) = answer(outcome);
                 let record = Record {
                     server_name: about.server_name.clone(),
@@ -113,6 +122,7 @@ impl Engine {
                     decision,
                     effective: decision,
                     parent_id: Some(about.id),
+                    approval: note,
                     ..record("approval", outcome)
                 };
                 self.conversing(about.session, record)

@@ -39,7 +39,7 @@ mod runs;
 pub mod stops;
 mod witness;
 
-pub use approvals::{Approval, Approvals, Names, Settled, Standing};
+pub use approvals::{Approval, Approvals, Kept, Names, Settled, Standing};
 pub use changed::Changed;
 pub use chronicle::Happening;
 pub use classes::{Described, Profile};

@@ -99,6 +99,7 @@ pub(crate) fn record(
         detection_types: detected.types.iter().cloned().collect(),
         max_severity: detected.worst,
         hook_metadata: call.trace.hook_metadata.clone(),
+        approval: call.trace.approval.clone(),
         ..Record::new(call.id, kind, call.door)
     }
 }

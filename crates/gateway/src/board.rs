@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mcpproxy_core::{CallId, Id128, Journal, LiveFault, LiveStore};
-use mcpproxy_engine::{Approval, Asked, Event, Happening, Said, Settled};
+use mcpproxy_core::{ApprovalNote, CallId, Id128, Journal, LiveFault, LiveStore};
+use mcpproxy_engine::{Approval, Asked, Event, Happening, Kept, Said, Settled};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,9 +22,6 @@ use crate::notices::Notice;
 const ROOM: Id128 = Id128(1);
 /// Entries of the board that are kept.
 const ENTRIES: usize = 4096;
-/// How answers are kept.
-const YES: &[u8] = b"yes";
-const NO: &[u8] = b"no";
 /// Who answered, where an earlier version did not say.
 const ELSEWHERE: &str = "another gateway";
 /// The longest name of who answered, in characters.
@@ -43,12 +40,45 @@ pub(crate) enum Decision {
 }
 
 impl Decision {
+    /// Returns what it says of the call.
+    fn said(self) -> Said {
+        match self {
+            Self::Approve | Self::ApproveForSession => Said::Yes,
+            Self::Deny => Said::No,
+        }
+    }
+
     /// Returns the word for what came of the question.
     pub(crate) fn outcome(self) -> &'static str {
         match self {
             Self::Approve | Self::ApproveForSession => "approved",
             Self::Deny => "denied",
         }
+    }
+}
+
+/// An answer as it is kept for every gateway.
+#[derive(Debug, PartialEq, Eq, Deserialize, Serialize)]
+struct Answered {
+    yes: bool,
+    note: ApprovalNote,
+}
+
+/// What an earlier answer says of a call, and which it is.
+pub(crate) type Before = (Said, Option<Box<ApprovalNote>>);
+
+impl Answered {
+    /// Reads one; nothing where a later version wrote it.
+    fn read(kept: &[u8]) -> Option<Before> {
+        // An earlier version kept the word alone.
+        match kept {
+            b"yes" => return Some((Said::Yes, None)),
+            b"no" => return Some((Said::No, None)),
+            _ => {}
+        }
+        let answered: Self = serde_json::from_slice(kept).ok()?;
+        let said = if answered.yes { Said::Yes } else { Said::No };
+        Some((said, Some(Box::new(answered.note))))
     }
 }
 
@@ -163,24 +193,26 @@ impl Gateway {
         decision: Decision,
         by: &str,
     ) -> Option<Approval> {
-        let engine = &self.engine;
+        let (engine, approvals) = (&self.engine, self.engine.approvals());
         let (now, patience) = (self.clock.tick(), engine.patience().unwrap_or_default());
-        let said = match decision {
-            Decision::Approve => Said::Yes,
-            Decision::ApproveForSession => {
-                if let Some((name, span)) = engine.approvals().keep(id, now) {
-                    self.keep_answer(&name, Said::Yes, span).await;
-                }
-                Said::Yes
-            }
-            Decision::Deny => Said::No,
-        };
-        let settled = engine.approvals().answer(id, said, now, patience)?;
+        let mut note = ApprovalNote::once(by);
+        if decision == Decision::ApproveForSession
+            && let Some(kept) = approvals.keep(id, by, (now, self.clock.wall()))
+        {
+            let Kept { name, span, until } = kept;
+            note = note.for_session(until);
+            self.keep_answer(&name, Said::Yes, note.about(id), span)
+                .await;
+        }
+        let said = decision.said();
+        let settled = approvals.answer(id, said, &note, now, patience)?;
         let Settled { about, unheard } = settled;
         if let Some(name) = unheard
-            && self.keep_answer(&name, said, patience).await
+            && self
+                .keep_answer(&name, said, note.about(id), patience)
+                .await
         {
-            engine.approvals().hand_over(&name);
+            approvals.hand_over(&name);
         }
         let resolved = Event::approval_resolved(&about, decision.outcome());
         engine.events().tell(resolved);
@@ -188,18 +220,26 @@ impl Gateway {
             about: Box::new(about.clone()),
             outcome: decision.outcome(),
             by: by.to_owned(),
+            note: (said == Said::Yes).then(|| Box::new(note)),
         };
         engine.chronicle(answered).await;
         Some(about)
     }
 
     /// Keeps an answer where every gateway finds it; tells whether it is there.
-    async fn keep_answer(&self, name: &str, said: Said, span: Duration) -> bool {
+    async fn keep_answer(
+        &self,
+        name: &str,
+        said: Said,
+        note: ApprovalNote,
+        span: Duration,
+    ) -> bool {
         let Some(live) = &self.live else {
             return false;
         };
-        let answer = if said == Said::Yes { YES } else { NO };
-        let kept = live.put(name, answer.to_vec(), span).await;
+        let yes = said == Said::Yes;
+        let answer = serde_json::to_vec(&Answered { yes, note }).unwrap_or_default();
+        let kept = live.put(name, answer, span).await;
         if let Err(fault) = &kept {
             tracing::warn!("an answer counts at this gateway alone: {fault}");
         }
@@ -208,23 +248,23 @@ impl Gateway {
 
     /// Returns what another gateway knows of a question: how it was answered, or under which id it
     /// waits there.
-    pub(crate) async fn known_elsewhere(&self, asked: &Asked) -> Option<Result<Said, String>> {
+    pub(crate) async fn known_elsewhere(&self, asked: &Asked) -> Option<Result<Before, String>> {
         let live = self.live.as_ref()?;
         let (now, patience) = (self.clock.wall(), self.engine.patience());
         let names = self.engine.approvals();
         let names = names.names(asked, now, patience.unwrap_or_default());
         // Whoever cannot ask the others asks the person.
         let kept = live.get(&names.kept).await.ok().flatten();
-        if kept.is_some_and(|kept| kept == YES) {
-            return Some(Ok(Said::Yes));
+        let kept = kept.and_then(|kept| Answered::read(&kept));
+        if let Some(before) = kept.filter(|(said, _)| *said == Said::Yes) {
+            return Some(Ok(before));
         }
         let answer = live.get(&names.answer).await.ok().flatten();
         if let Some(answer) = answer
             && live.remove(&names.answer).await.unwrap_or(false)
         {
             // Of two calls that are the same, the one that took the answer has it.
-            let said = if answer == YES { Said::Yes } else { Said::No };
-            return Some(Ok(said));
+            return Some(Ok(Answered::read(&answer).unwrap_or((Said::No, None))));
         }
         self.read_board().await;
         let board = self.board.0.lock().await;
@@ -357,5 +397,21 @@ mod tests {
         };
         check(&entry("owner"), "owner");
         check(&entry(&"x".repeat(5000)), &"x".repeat(LONGEST_NAME));
+    }
+
+    #[test]
+    fn an_answer_that_is_kept_says_who_gave_it_and_one_of_an_earlier_version_is_understood() {
+        let check = |kept: &[u8], expect: Option<Before>| {
+            assert_eq!(Answered::read(kept), expect);
+        };
+        check(b"yes", Some((Said::Yes, None)));
+        check(b"no", Some((Said::No, None)));
+        check(b"of a later version", None);
+        for (yes, said) in [(true, Said::Yes), (false, Said::No)] {
+            let note = ApprovalNote::once("owner").about("1");
+            let answered = Answered { yes, note };
+            let kept = serde_json::to_vec(&answered).unwrap();
+            check(&kept, Some((said, Some(Box::new(answered.note)))));
+        }
     }
 }

@@ -180,7 +180,7 @@ fn askable(gateway: &Gateway, downstream: &Downstream, waits: bool) -> Askable {
 /// Asks, and goes on with the answer.
 async fn ask(
     at: &At<'_>,
-    asked: Asked,
+    mut asked: Asked,
     origin: Option<&mut Origin>,
 ) -> Result<Box<Cleared<Call>>, Failure> {
     let id = asked.call.id;
@@ -199,7 +199,7 @@ async fn ask(
             engine.chronicle(answered).await;
             said
         }
-        (Askable::Queue, _) => match queued(at, &asked).await {
+        (Askable::Queue, _) => match queued(at, &mut asked).await {
             Ok(said) => said,
             Err(waits) => {
                 let stopped = at.gateway.engine.answered(asked, Said::Later).await;
@@ -238,18 +238,24 @@ async fn elicited(at: &At<'_>, asked: &Asked, origin: &mut Origin) -> Said {
 
 /// Puts a question into the queue and waits for as long as the call may take, or until the question
 /// lapses.
-async fn queued(at: &At<'_>, asked: &Asked) -> Result<Said, Failure> {
+async fn queued(at: &At<'_>, asked: &mut Asked) -> Result<Said, Failure> {
     let engine = &at.gateway.engine;
     let patience = engine.patience().unwrap_or_default();
     match at.gateway.known_elsewhere(asked).await {
-        Some(Ok(said)) => return Ok(said),
+        Some(Ok((said, before))) => {
+            asked.call.trace.approval = before;
+            return Ok(said);
+        }
         Some(Err(id)) => return Err(pending(&id)),
         None => {}
     }
     let now = (at.gateway.clock.tick(), at.gateway.clock.wall());
     let lapses = Instant::now() + patience;
     let (id, answered) = match engine.approvals().put(asked, now, patience) {
-        Standing::Said(said) => return Ok(said),
+        Standing::Said(said, before) => {
+            asked.call.trace.approval = Some(before);
+            return Ok(said);
+        }
         Standing::Pending(id) => return Err(pending(&id.to_string())),
         Standing::Full => return Err(Failure::too_many("calls that wait for approval")),
         Standing::Waits(id, answered) => (id, answered),

@@ -5,8 +5,9 @@
 use std::borrow::Cow;
 
 use mcpproxy_core::{
-    Action, ActivityQuery, Bodies, CallId, ChangeNote, Coverage, Declared, Enforcement, Field,
-    Finding, FlowSummary, HookLeft, HookNote, Operation, QuarantineNote, Record, Wall, count,
+    Action, ActivityQuery, ApprovalNote, Bodies, CallId, ChangeNote, Coverage, Declared,
+    Enforcement, Field, Finding, FlowSummary, HookLeft, HookNote, Operation, QuarantineNote,
+    Record, Wall, count,
 };
 use serde::Serialize;
 
@@ -68,6 +69,7 @@ struct Rest<'a> {
     quarantine: Option<&'a QuarantineNote>,
     #[serde(skip_serializing_if = "Option::is_none")]
     change: Option<&'a ChangeNote>,
+    approval: Option<&'a ApprovalNote>,
 }
 
 /// What was said in words, by us, by an agent or by a hook.
@@ -125,6 +127,7 @@ impl<'a> Columns<'a> {
             summary,
             quarantine,
             change,
+            approval,
             bodies,
         } = record;
         // Most verdicts are carried out as they are: nothing more need be said of them.
@@ -139,6 +142,7 @@ impl<'a> Columns<'a> {
             parent_id: *parent_id,
             quarantine: quarantine.as_deref(),
             change: change.as_deref(),
+            approval: approval.as_deref(),
         });
         let words = object(&Words {
             error_message: error_message.as_deref(),

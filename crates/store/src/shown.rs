@@ -33,6 +33,7 @@ struct Kept<'a> {
     quarantine: Option<&'a RawValue>,
     #[serde(borrow)]
     change: Option<&'a RawValue>,
+    approval: Option<&'a RawValue>,
     #[serde(borrow)]
     error_message: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -85,7 +86,7 @@ pub(crate) fn show(columns: &Columns<'_>, words: Words) -> Result<String, serde_
     );
     let id = columns.call();
     let request = kept.correlation_id.unwrap_or(Cow::Owned(id.to_string()));
-    let declared = said.declared.or(kept.declared).or(raw("{}"));
+    let declared = said.declared.or(kept.declared);
     let hook = said.hook.or(kept.hook);
     serde_json::to_string(&ShownRecord {
         id,
@@ -114,7 +115,7 @@ pub(crate) fn show(columns: &Columns<'_>, words: Words) -> Result<String, serde_
         has_sensitive_data: columns.has_sensitive_data,
         detection_types: columns.detection_types.as_deref().and_then(raw),
         max_severity: columns.max_severity,
-        declared,
+        declared: declared.or(raw("{}")),
         findings: said.findings.or(kept.findings).or(raw("[]")),
         mcp_session_id: kept.mcp_session_id,
         security_coverage: kept.security_coverage,
@@ -123,15 +124,15 @@ pub(crate) fn show(columns: &Columns<'_>, words: Words) -> Result<String, serde_
         summary: kept.summary,
         quarantine: kept.quarantine,
         change: kept.change,
+        approval: kept.approval,
         arguments: said.arguments,
         response: said.response,
         response_truncated: said.response_truncated,
-        metadata: kept
-            .summary
-            .or(kept.quarantine)
-            .or(kept.change)
-            .or(hook)
-            .or(declared),
+        metadata: {
+            let own = kept.summary.or(kept.quarantine).or(kept.change);
+            let told = own.or(hook).or(declared).or(kept.approval);
+            told.or(raw("{}"))
+        },
         redacted: words == Words::Redacted,
     })
 }

@@ -213,6 +213,7 @@ fn more(record: &Value) -> Markup {
         ("hook_metadata", "Left by hooks"),
         ("quarantine", "Quarantine"),
         ("change", "Change"),
+        ("approval", "Answered by a person"),
         ("summary", "What the session came to"),
     ];
     html! { @for (name, title) in parts {

@@ -261,6 +261,21 @@ async fn questions_and_answers_are_on_record_as_part_of_their_call() {
     assert_eq!(none["activities"], json!([]));
 }
 
+/// The records of answers to a question.
+async fn answers_on_record(gateway: &Gateway, id: &str) -> Vec<Value> {
+    until("the record of an answer", || async {
+        let path = format!("/activity?type=approval&parent_id={id}");
+        let page = gateway.api(&path).await;
+        let records = page["activities"].as_array().unwrap().iter();
+        let said: Vec<_> = records
+            .filter(|one| one["method"] != "requested")
+            .cloned()
+            .collect();
+        (!said.is_empty()).then_some(said)
+    })
+    .await
+}
+
 #[tokio::test]
 async fn an_approval_for_the_session_answers_the_same_question_there_and_nowhere_else() {
     let scene = Scene::start(queue()).await;
@@ -270,19 +285,32 @@ async fn an_approval_for_the_session_answers_the_same_question_there_and_nowhere
         let question = waiting(gateway).await;
         let evidence = &question["findings"][0]["evidence"]["origin"];
         assert_eq!(evidence["upstream"], "inside", "{question}");
-        answer(
-            gateway,
-            question["id"].as_str().unwrap(),
-            "approve_for_session",
-        )
-        .await;
+        let id = question["id"].as_str().unwrap().to_owned();
+        answer(gateway, &id, "approve_for_session").await;
+        id
     };
-    let (first, ()) = tokio::join!(post(&agent, WORDS), decided);
+    let (first, id) = tokio::join!(post(&agent, WORDS), decided);
     assert_eq!(text_of(&first), "posted");
     // Other words, the same question.
     let again = format!("{WORDS} Please.");
     assert_eq!(text_of(&post(&agent, &again).await), "posted");
     assert_eq!(scene.arrived().len(), 2);
+    // Regression for #8: nothing said for how long the answer counts, nor what let the second call out.
+    let said = answers_on_record(gateway, &id).await;
+    let [said] = &said[..] else {
+        panic!("one answer: {said:?}");
+    };
+    assert_eq!(said["metadata"], said["approval"], "{said}");
+    let (term, by) = (&said["approval"]["term"], &said["approval"]["by"]);
+    assert_eq!((term, by), (&json!("session"), &said["principal"]));
+    assert!(said["approval"]["until"].is_string(), "{said}");
+    let [.., first, second] = &scene.records()[..] else {
+        panic!("two calls left");
+    };
+    assert_eq!(first["approval"], Value::Null);
+    let mut expect = said["approval"].clone();
+    expect["question"] = json!(id);
+    assert_eq!(second["approval"], expect, "{second}");
     let other = scene.informed(json!({})).await;
     let denied = async {
         let question = waiting(gateway).await;
@@ -316,6 +344,7 @@ async fn an_approval_after_the_deadline_counts_once_and_for_that_call_alone() {
         1
     );
     answer(gateway, id, "approve").await;
+    let approved = id.to_owned();
 
     let other = format!("{WORDS} And soon.");
     let (result, question) = tokio::join!(post(&agent, &other), waiting(gateway));
@@ -326,6 +355,13 @@ async fn an_approval_after_the_deadline_counts_once_and_for_that_call_alone() {
 
     assert_eq!(text_of(&post(&agent, WORDS).await), "posted");
     assert_eq!(scene.arrived(), [WORDS]);
+    let expect = json!({ "term": "once", "by": "owner", "question": approved });
+    assert_eq!(scene.records().pop().unwrap()["approval"], expect);
+    let said = answers_on_record(gateway, &approved).await;
+    assert_eq!(
+        said[0]["approval"],
+        json!({ "term": "once", "by": "owner" })
+    );
     let (result, question) = tokio::join!(post(&agent, WORDS), waiting(gateway));
     is_pending(&result, question["id"].as_str().unwrap());
     let refused = post(&agent, &other).await;

@@ -164,6 +164,7 @@ impl Engine {
                 about: Box::new(about),
                 outcome: "lapsed",
                 by,
+                note: None,
             })
             .await;
         }

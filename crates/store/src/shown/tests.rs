@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use mcpproxy_core::{
-    Action, Bodies, CallId, ChangeNote, Classified, Contradiction, Coverage, DataOrigin, Declared,
-    Door, Enforcement, Field, Finding, FlowSummary, FlowType, HookLeft, HookNote, Label, Likeness,
-    Masked, Match, Nature, OfferKind, OfferState, Operation, Owner, Phase, QuarantineNote, Record,
-    Risk, RiskLevel, Severity, Side, Tier, ToolName, UpstreamId, Wall, Weight,
+    Action, ApprovalNote, Bodies, CallId, ChangeNote, Classified, Contradiction, Coverage,
+    DataOrigin, Declared, Door, Enforcement, Field, Finding, FlowSummary, FlowType, HookLeft,
+    HookNote, Label, Likeness, Masked, Match, Nature, OfferKind, OfferState, Operation, Owner,
+    Phase, QuarantineNote, Record, Risk, RiskLevel, Severity, Side, Tier, ToolName, UpstreamId,
+    Wall, Weight,
 };
 use mcpproxy_testkit::suite::schema::misfits;
 use schemars::generate::SchemaSettings;
@@ -146,6 +147,11 @@ fn full() -> Record {
             details: vec!["upstream:git".to_owned()],
             already_so: false,
         })),
+        approval: Some(Box::new(
+            ApprovalNote::once("owner")
+                .for_session(Wall(1).rfc3339())
+                .about("1"),
+        )),
         bodies: Some(Box::new(Bodies {
             arguments: Masked::from_safe(r#"{"text":"x"}"#),
             response: Some(Masked::from_safe("{}")),

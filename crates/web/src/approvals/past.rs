@@ -67,7 +67,12 @@ fn row(Row { asked, answered }: Row<'_>, now: Wall) -> Markup {
         tr {
             td.time { (time(asked)) }
             td.wide { (pieces::tool(either.text("server_name"), either.text("tool_name"))) }
-            td { (pieces::answer(answered.map(|one| one.text("method")))) }
+            td {
+                (pieces::answer(answered.map(|one| one.text("method"))))
+                @if answered.is_some_and(|one| one.part("approval").text("term") == "session") {
+                    " for the session"
+                }
+            }
             td.time { (time(answered)) }
             td { @if let Some(one) = answered { (whole(one.text("principal"))) } }
             td.code { @if !session.is_empty() {

@@ -286,8 +286,10 @@ async fn a_page_without_records_leads_on_where_there_are_more() {
 #[tokio::test]
 async fn the_approvals_page_shows_how_each_question_was_answered() {
     let of = |call: &str, method: &str, by: &str| {
+        let term = if call == "yes" { "session" } else { "once" };
         json!({ "id": format!("{call}{method}"), "type": "approval", "parent_id": call,
-            "method": method, "principal": by, "server_name": "slack", "tool_name": call })
+            "method": method, "principal": by, "server_name": "slack", "tool_name": call,
+            "approval": { "term": term, "by": by } })
     };
     let page = shown("/ui/approvals", move |path| {
         if !path.starts_with("/api/v1/activity?type=approval") {
@@ -308,6 +310,9 @@ async fn the_approvals_page_shows_how_each_question_was_answered() {
     check(0, "open", "no answer");
     check(1, "yes", "approved");
     check(1, "yes", "owner");
+    // Regression for #8: nothing told it from an answer that counts once.
+    check(1, "yes", "for the session");
+    assert!(!rows[2].contains("for the session"), "{page}");
     check(1, "yes", "/ui/activity/yesrequested");
     check(2, "form", "denied");
 }
