@@ -128,7 +128,6 @@ async fn what_an_unknown_source_gives_is_of_the_side_that_is_configured() {
         scene.call(1, stranger, "x", WORDS).await;
         let view = scene.engine.session(samples::call().session);
         let view = view.unwrap_or_else(|| panic!("nothing was read"));
-        // The first is what the agent said when it asked.
         let origin = view
             .origins
             .last()

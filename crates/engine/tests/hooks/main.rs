@@ -528,7 +528,6 @@ async fn what_a_report_carries_is_an_origin_of_the_side_of_its_tool() {
         scene.post(tool, input, words).await;
         let call = scene.call(Phase::Pre, tool, &json!({}), Owner::Agent);
         let view = scene.engine.session(call.session).unwrap();
-        // The first is what the agent said when it asked.
         let origin = view.origins.last().unwrap();
         assert_eq!((origin.tool.as_str(), origin.side), (tool, side));
         let sent = json!({ "url": format!("https://forms.example.net/?t={words}") });
