@@ -111,7 +111,9 @@ impl Vault {
         let windows: Vec<u32> = windows
             .map(|packed| u32::try_from(packed >> 32).unwrap_or(0))
             .collect();
-        windows.into_iter().for_each(|window| self.mark(window));
+        for window in windows {
+            self.mark(window);
+        }
     }
 }
 

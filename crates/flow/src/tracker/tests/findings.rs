@@ -469,7 +469,7 @@ fn any_run_of_a_long_secret_is_found() {
     let desk = Desk::new();
     desk.read_secret(&format!("KEY={value}"), &value, Nature::Secret);
     for at in (0..value.len() - 29).step_by(53) {
-        let run = &value[at..at + 29];
+        let run = value.get(at..at + 29).unwrap();
         let reversed: String = run.chars().rev().collect();
         for text in [run, &reversed] {
             let found = desk.send_as(whose(ME, ME), &format!("to-{at}"), &message(text), false);
@@ -478,7 +478,7 @@ fn any_run_of_a_long_secret_is_found() {
     }
     assert!(
         desk.tracker
-            .known(whose(ME, ME), &value[100..129])
+            .known(whose(ME, ME), value.get(100..129).unwrap())
             .is_some()
     );
 }

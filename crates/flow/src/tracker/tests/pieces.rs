@@ -388,14 +388,16 @@ fn who_goes_on_after_a_denial_gets_no_further() {
         arrived
     };
     let singles = || TOKEN.split("").filter(|one| !one.is_empty());
-    assert_eq!(arrived(&mut singles()), &TOKEN[..11]);
+    assert_eq!(arrived(&mut singles()), TOKEN.get(..11).unwrap());
     // What is denied is denied again.
+    let (first, rest) = TOKEN.split_at(6);
+    let (second, third) = rest.split_at(5);
     let desk = with_token();
     let again = |piece: &str| weight(&desk.send_as(whose(ME, ME), "slack", &message(piece), false));
-    assert_eq!(weight(&desk.send(&message(&TOKEN[..6]))), None);
-    assert_eq!(weight(&desk.send(&message(&TOKEN[6..11]))), None);
+    assert_eq!(weight(&desk.send(&message(first))), None);
+    assert_eq!(weight(&desk.send(&message(second))), None);
     for _ in 0..3 {
-        assert_eq!(again(&TOKEN[11..12]), Some(Weight::Sensitive));
+        assert_eq!(again(third.get(..1).unwrap()), Some(Weight::Sensitive));
     }
     // What is left out ends nothing.
     let gaps = singles().enumerate().filter(|(at, _)| at % 7 != 6);
@@ -434,10 +436,15 @@ fn pieces_that_are_encoded_each_by_itself_add_up() {
 
 #[test]
 fn what_stands_between_pieces_is_not_taken_for_one() {
-    let token = "k7Qd2vkQ9d7R4tkZ82pL1mB6";
+    let token = "k7Qdk72vk7R4tkZ82pQdL1mB6";
     let desk = Desk::new();
     desk.read_secret(token, token, Nature::Secret);
-    let pieces: Vec<String> = token.chars().map(String::from).collect();
-    let found = desk.send(&message(&pieces.join(" then ")));
-    assert_eq!(weight(&found), Some(Weight::Sensitive));
+    let mut text = String::new();
+    for (at, piece) in token.as_bytes().chunks(2).enumerate() {
+        text.push_str(std::str::from_utf8(piece).unwrap());
+        // In no even rows.
+        text.push_str([" then ", " then then then ", " then then "][at * at % 3]);
+    }
+    let found = desk.send(&message(&text));
+    assert_eq!(weight(&found), Some(Weight::Sensitive), "{text}");
 }
