@@ -10,7 +10,7 @@ use mcpproxy_core::{
     CallId, DataOrigin, Destination, FlowScope, Id128, Label, Nature, SessionBasis, SessionKey,
     Severity, Side, Sink, Tick, ToolName, UpstreamId, Wall,
 };
-use mcpproxy_flow::{Content, FlowTracking, Leaving, Marked, RUN, Tracker, Whose, folded};
+use mcpproxy_flow::{Content, Fate, FlowTracking, Leaving, Marked, RUN, Tracker, Whose, folded};
 
 fuzz_target!(|texts: (&str, &str, &str)| {
     let (read, secret, sent) = texts;
@@ -51,7 +51,7 @@ fuzz_target!(|texts: (&str, &str, &str)| {
         class: "external",
         name: "out".into(),
     };
-    for number in 0..2 {
+    for (number, fate) in (0..).zip([Fate::Left, Fate::Stopped, Fate::Undone]) {
         let call = CallId::new(number, 2);
         let leaving = Leaving {
             by: &DataOrigin {
@@ -73,6 +73,6 @@ fuzz_target!(|texts: (&str, &str, &str)| {
             let rare = read.contains("zqj");
             assert!(!rare || found.heaviest().is_some(), "a shared run was missed");
         }
-        tracker.settle(whose, call, number == 0, now);
+        tracker.settle(whose, call, fate, now);
     }
 });
