@@ -1,5 +1,5 @@
 //! Bytes spelled in an alphabet: runs of base64, base32 and hexadecimal that begin in the middle,
-//! their rarer cousins, base 85, and numbers in base 58 and 62.
+//! their rarer cousins, base 85, and numbers in base 58, 62, 36 and 10.
 //!
 //! A decoding counts if what comes out is readable for a dozen bytes or more; only that much of it
 //! is kept.
@@ -23,7 +23,7 @@ const TOKENS: usize = 32;
 const SQUEEZED: usize = 8 << 10;
 /// Readable bytes in a row that are no accident.
 const READABLE: usize = 10;
-/// Longest number in base 58 or 62; reading one is quadratic.
+/// Longest number that is read as one; reading it is quadratic.
 const NUMBER: usize = 256;
 
 /// What each byte is worth in an alphabet.
@@ -159,7 +159,7 @@ struct Word<'a> {
     set: Set,
 }
 
-static NUMBERS: [Radix; 4] = [
+static NUMBERS: [Radix; 5] = [
     Radix::new(
         "base58",
         b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
@@ -173,6 +173,7 @@ static NUMBERS: [Radix; 4] = [
         b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
     ),
     Radix::new("base36", b"0123456789abcdefghijklmnopqrstuvwxyz"),
+    Radix::new("decimal", b"0123456789"),
 ];
 static FIVES: [Radix; 2] = [
     Radix::new(
@@ -522,5 +523,10 @@ mod tests {
             "ll moon over the",
         );
         check("BOu!rDst>tGAhM<A1fSl1GgsI/", "ascii85", "world.123456");
+        check(
+            "38334345427860815108237194404519536027706495472918905",
+            "decimal",
+            "full moon over the bay",
+        );
     }
 }
