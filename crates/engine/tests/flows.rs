@@ -340,3 +340,26 @@ async fn a_session_that_rested_too_long_is_forgotten_in_a_replay_too() {
     assert_eq!(before, FlowType::InternalToExternal);
     assert_ne!(after, FlowType::InternalToExternal);
 }
+
+/// Regression for #4: what was stopped stood before all that came after it.
+#[tokio::test]
+async fn a_denial_stops_nothing_harmless_that_follows_it() {
+    let note = |text: &str| post(json!({ "text": text }));
+    for then in ["Good morning", "Good morning, all of you"] {
+        let calls = json!([read(FILE), note(KEY), note(then)]);
+        let (wants, _, _, reason) = judge(calls).await;
+        assert_eq!(wants, Action::Allow, "{then}: {reason}");
+    }
+    // A part that is not enough by itself is asked about as it was before.
+    let part = format!("note {}", KEY.get(..9).unwrap());
+    let (wants, ..) = judge(json!([read(FILE), note(KEY), note(&part)])).await;
+    assert_eq!(wants, Action::Ask);
+    // Denied for what came before it, and in pieces.
+    let mut calls = vec![read(FILE)];
+    calls.extend(KEY.split_inclusive(|_| true).map(note));
+    calls.push(note("Good morning, all of you"));
+    let (wants, _, _, reason) = judge(json!(calls)).await;
+    // Only because so much was denied.
+    assert_eq!(wants, Action::Ask, "{reason}");
+    assert!(reason.contains("kept from leaving"), "{reason}");
+}

@@ -15,6 +15,9 @@ use crate::sending::TAIL;
 const FIELDS: usize = 2048;
 /// Calls on their way whose pieces are kept apart.
 const PENDING: usize = 256;
+/// Longest piece that somebody may go on from after it was stopped. What is longer is known by itself:
+/// it would only have everything that follows it stopped, too.
+const TRIED: usize = 8;
 
 /// A field of what is sent to a destination.
 type Place = (Arc<str>, u64);
@@ -160,7 +163,12 @@ impl Tails {
         let Some((_, to, pieces)) = self.take_back(call) else {
             return false;
         };
-        for (path, piece) in pieces.into_iter().filter(|_| fate != Fate::Undone) {
+        let counts = |piece: &str| match fate {
+            Fate::Left => true,
+            Fate::Stopped => piece.len() <= TRIED,
+            Fate::Undone => false,
+        };
+        for (path, piece) in pieces.into_iter().filter(|(_, piece)| counts(piece)) {
             self.write((Arc::clone(&to), path), &piece, fate);
         }
         true
