@@ -90,11 +90,13 @@ impl Engine {
             facts.operation = class.does.operation;
             (shown, facts.suspicious) = suspicious(arguments, &runs.addresses, ready);
             let vouched = class.class.method == Method::Config;
-            facts.destination = runs.lead(&facts.destination, vouched).unwrap_or_else(|| {
-                let sink = led(&facts.destination, &call.tool, &class, &shown, &runs);
-                let to = facts.destination.clone();
-                Destination { sink, ..to }
-            });
+            match runs.lead(&facts.destination, vouched) {
+                Some(lead) => facts.destination = lead,
+                None => {
+                    facts.destination.sink =
+                        led(&facts.destination, &call.tool, &class, &shown, &runs);
+                }
+            }
             facts.moves = runs.moves;
         }
         for one in &mut facts.suspicious {

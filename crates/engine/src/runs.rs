@@ -16,20 +16,19 @@ use crate::own::{MOST_MOVES, PUBLISHERS, is_cut, is_registry, moves, relay, unre
 use crate::ready::Ready;
 
 /// Words in the name of a tool that is handed commands as input.
-const SHELLS: [&str; 12] = [
+const SHELLS: [&str; 9] = [
     "shell",
     "bash",
     "zsh",
     "sh",
     "terminal",
     "console",
-    "command",
-    "cmd",
     "powershell",
-    "process",
     "ssh",
     "tmux",
 ];
+/// Words that say the same where they are no verb: `write_to_process`, and not `process_document`.
+const NOUNS: [&str; 3] = ["process", "command", "cmd"];
 /// Words in the name of a tool that runs what it is handed, whatever that is.
 const RUNS: [&str; 8] = [
     "run", "exec", "execute", "eval", "evaluate", "script", "spawn", "launch",
@@ -67,7 +66,8 @@ impl Runs {
     pub(crate) fn of(tool: &str, arguments: &str, ready: &Ready) -> Self {
         let words = Words::of(tool);
         let says = |table: &[&str]| words.iter().any(|word| table.contains(&word));
-        let is_shell = says(&SHELLS);
+        let is_noun = words.iter().skip(1).any(|word| NOUNS.contains(&word));
+        let is_shell = is_noun || says(&SHELLS);
         let runs = is_shell || says(&RUNS);
         let language = LANGUAGES.iter().find(|(word, _)| says(&[*word]));
         let mut found = Self::default();
