@@ -175,6 +175,12 @@ async fn conversations_are_ended_when_the_upstream_is_restarted_or_the_gateway_s
     assert!(http.sessions() > 3);
     let restarted = gateway.home.run(&["upstream", "restart", "echo"]).await;
     assert!(restarted.status.success(), "{restarted:?}");
+    // One that is being opened when the gateway stops is known to the upstream alone.
+    until("the upstream to be up again", || async {
+        let servers = gateway.api("/servers").await;
+        (servers[0]["instances"] == 1 && servers[0]["status"] == "up").then_some(())
+    })
+    .await;
     until_sessions(http, 1).await;
     gateway.stop().await;
     assert_eq!(http.sessions(), 0);
