@@ -64,6 +64,9 @@ pub(crate) struct SecretPrint {
     pub(crate) sample: Masked,
     /// Whether it is digits alone, of which any long list of numbers has some by chance.
     pub(crate) digits: bool,
+    /// Whether at least half of it is digits: what it is in two parts, it is in the one as in the other
+    /// order, and no other value has both.
+    pub(crate) figures: bool,
     pub(crate) spelled: Spelled,
     pub(crate) windows: Vec<u32>,
 }
@@ -102,6 +105,7 @@ impl SecretPrint {
             length: symbols.len(),
             sample: mask(value),
             digits,
+            figures: 2 * symbols.iter().filter(|one| one.is_ascii_digit()).count() >= symbols.len(),
             spelled: Spelled::of(&symbols, label.nature),
             windows,
         })
@@ -282,14 +286,20 @@ impl Bits {
         word >> (at % 64) & 1 == 1
     }
 
-    /// Returns the symbols that windows so far apart cover, and the longest run of them.
-    fn cover(&self, apart: usize) -> (usize, usize) {
+    /// Returns the symbols that windows so far apart cover, and the longest run of them; windows that
+    /// only `touch` make a run, too, if those count.
+    fn cover(&self, apart: usize, touch: bool) -> (usize, usize) {
         let (mut covered, mut longest, mut run, mut end) = (0, 0, 0_usize, 0);
         for at in (0..self.0.len() * 64).filter(|at| self.has(*at)) {
             let start = at * apart;
             // A run is a chain of windows of which each is the next one that is kept.
             let goes_on = at > 0 && self.has(at - 1);
-            run = if goes_on { run + apart } else { GRAM };
+            let touches = touch && end > 0 && start <= end;
+            run = match () {
+                () if goes_on => run + apart,
+                () if touches => run + (start + GRAM - end),
+                () => GRAM,
+            };
             let from = if goes_on { end } else { start.max(end) };
             end = start + GRAM;
             covered += end - from;
@@ -309,6 +319,7 @@ pub(crate) struct Entry {
     pub(crate) length: usize,
     pub(crate) sample: Masked,
     pub(crate) digits: bool,
+    figures: bool,
     spelled: Spelled,
     /// The windows of the value, in order.
     pub(crate) windows: Box<[u32]>,
@@ -330,14 +341,15 @@ impl Entry {
 
     /// Tells how much of the value the windows amount to: the symbols, and whether it is enough.
     pub(crate) fn weigh(&self, bits: &Bits) -> (usize, bool) {
-        let (covered, run) = bits.cover(self.apart());
+        let (covered, run) = bits.cover(self.apart(), self.figures);
         let covered = covered.min(self.length);
         let enough = match self.label.nature {
             Nature::Secret => {
                 let half = self.length.div_ceil(2).max(LEAST.min(self.length));
                 covered >= half || run >= RUN.min(self.length)
             }
-            // Half an address is somebody else's; a telephone number may lack its country.
+            // Half an address is somebody else's; a telephone number may lack its country. What came in two
+            // parts touches, whichever came first.
             Nature::Personal | Nature::Typed => {
                 let most = (self.length * 5).div_ceil(6).max(LEAST.min(self.length));
                 run >= most
@@ -430,6 +442,7 @@ impl Vault {
                 length: print.length,
                 sample: print.sample.clone(),
                 digits: print.digits,
+                figures: print.figures,
                 spelled: print.spelled,
                 windows: print.windows.as_slice().into(),
                 round: self.round,
@@ -601,13 +614,20 @@ mod tests {
 
     #[test]
     fn covered_symbols_and_runs_are_counted() {
-        let check = |windows: &[usize], apart: usize, expect: (usize, usize)| {
+        let of = |windows: &[usize]| {
             let mut bits = Bits::default();
-            for &at in windows {
-                bits.set(at);
-            }
-            assert_eq!(bits.cover(apart), expect, "{windows:?}");
+            windows.iter().for_each(|&at| bits.set(at));
+            bits
         };
+        let check = |windows: &[usize], apart: usize, expect: (usize, usize)| {
+            assert_eq!(of(windows).cover(apart, false), expect, "{windows:?}");
+        };
+        let touching = |windows: &[usize], expect: (usize, usize)| {
+            assert_eq!(of(windows).cover(1, true), expect, "{windows:?}");
+        };
+        touching(&[0, 1, 2, 8, 9, 10], (16, 16));
+        touching(&[0, 3], (9, 9));
+        touching(&[0, 1, 2, 9, 10], (15, 8));
         check(&[], 1, (0, 0));
         check(&[0], 1, (6, 6));
         check(&[3, 4, 5], 1, (8, 8));

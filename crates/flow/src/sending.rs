@@ -15,6 +15,7 @@ use crate::roll::whole;
 use crate::secret::GRAM as SECRET;
 use crate::settings::FlowTracking;
 use crate::stream::{Family, Stream, streams};
+use crate::tail::Across;
 use crate::typed::{Token, is_pointer, of_text, tokens};
 use crate::view::{Decoded, decode};
 use crate::winnow::{GRAM, Room};
@@ -144,12 +145,18 @@ impl<'a> Sending<'a> {
         let own = self.parts.get(self.own.clone()).unwrap_or_default();
         let values = own.iter();
         let values = values.filter(|part| !part.is_key() && !part.text.is_empty());
-        values.take(TAILS).map(Field::of)
+        // One is for what they say together.
+        values.take(TAILS - 1).map(Field::of)
     }
 
-    /// Returns the ends of the fields, for the next call to the same place.
-    pub(crate) fn pieces(&self) -> Vec<(u64, String)> {
-        let fields = self.fields();
+    /// Returns the fields and what they say across destinations, as they are read on.
+    pub(crate) fn fields_and<'s>(&'s self, across: &'s Across) -> impl Iterator<Item = Field<'s>> {
+        self.fields().chain(across.field())
+    }
+
+    /// Returns the ends of all of these, for the next call.
+    pub(crate) fn pieces(&self, across: &Across) -> Vec<(u64, String)> {
+        let fields = self.fields_and(across);
         fields
             .map(|field| (field.path, field.tail.to_owned()))
             .collect()

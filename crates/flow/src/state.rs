@@ -19,7 +19,7 @@ use crate::reading::Reading;
 use crate::secret::{Bits, Vault};
 use crate::sending::Sending;
 use crate::session::Session;
-use crate::tail::{Tail, Tails};
+use crate::tail::{Across, Tail, Tails};
 use crate::typed::Kind;
 use crate::whose::salt;
 
@@ -446,23 +446,29 @@ impl State {
             .is_some()
     }
 
-    /// Hands out what was sent before to where a call goes, field by field, and reserves the ends of
-    /// its own fields unless they are known to stay: whoever comes next reads on from them.
+    /// Hands out what was sent before to where a call goes, field by field, and what it says across
+    /// destinations; reserves the ends of all that unless it is known to stay: whoever comes next reads
+    /// on from them.
     pub(crate) fn queue(
         &mut self,
         errand: Errand<'_>,
         sending: &Sending<'_>,
         now: Tick,
-    ) -> Vec<Arc<Tail>> {
+    ) -> (Vec<Arc<Tail>>, Across) {
         self.session(errand.session, now);
         if errand.sink.is_trusted() {
-            return Vec::new();
+            return Default::default();
         }
         let fields = sending.fields();
         let before = fields.map(|field| self.tails.before(errand.to, field.path));
-        let before = before.collect();
-        self.tails.reserve(errand.call, errand.to, sending.pieces());
-        before
+        let mut before: Vec<_> = before.collect();
+        let across = Across::of(sending.fields().zip(&before));
+        if across.field().is_some() {
+            before.push(self.tails.before_all(errand.to));
+        }
+        let pieces = sending.pieces(&across);
+        self.tails.reserve(errand.call, errand.to, pieces);
+        (before, across)
     }
 
     /// Compares what is about to leave, and reserves what is sensitive unless it is known to stay.

@@ -1,5 +1,6 @@
 //! The ends of what was sent to each outside destination, field by field, so that pieces in
-//! several calls are read as one.
+//! several calls are read as one. What is short is read so over all fields and destinations, too:
+//! whoever goes from one to another with each piece goes nowhere by that.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use mcpproxy_core::CallId;
 use crate::event::Fate;
 use crate::hash::KeyedMap;
 use crate::moving::{MOVING, Moving};
-use crate::sending::TAIL;
+use crate::sending::{Field, TAIL};
 
 /// Fields whose tails are kept, those of all destinations together.
 const FIELDS: usize = 2048;
@@ -18,6 +19,11 @@ const PENDING: usize = 256;
 /// Longest piece that somebody may go on from after it was stopped. What is longer is known by itself:
 /// it would only have everything that follows it stopped, too.
 const TRIED: usize = 8;
+
+/// The field that stands for those of all destinations together.
+const ACROSS: u64 = u64::MAX;
+/// Longest value that is read there: what is longer is known by itself, and is no piece.
+const SHORT: usize = 32;
 
 /// A field of what is sent to a destination.
 type Place = (Arc<str>, u64);
@@ -128,17 +134,65 @@ fn is_list(text: &str) -> Option<bool> {
 /// A call that is on its way, where to, and its pieces by field.
 pub(crate) type Pending = (CallId, Arc<str>, Vec<(u64, String)>);
 
+fn place_of(to: &Arc<str>, path: u64) -> Place {
+    if path == ACROSS {
+        (Arc::from(""), path)
+    } else {
+        (Arc::clone(to), path)
+    }
+}
+
+/// What a call says in fields where something else was said last, as far as it is short: one behind
+/// the other, and the leaf of the first. A channel that all messages go to parts no pieces.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Across {
+    text: String,
+    leaf: u32,
+}
+
+impl Across {
+    pub(crate) fn of<'f, 't>(fields: impl Iterator<Item = (Field<'f>, &'t Arc<Tail>)>) -> Self {
+        let mut across = Self::default();
+        for (field, tail) in fields {
+            let piece = field.tail;
+            let fits = piece.len() <= SHORT && across.text.len() + piece.len() <= TAIL;
+            if fits && piece != tail.all.last_piece() {
+                if across.text.is_empty() {
+                    across.leaf = field.leaf;
+                }
+                across.text.push_str(piece);
+            }
+        }
+        across
+    }
+
+    /// Returns it as a field, if there is any.
+    pub(crate) fn field(&self) -> Option<Field<'_>> {
+        (!self.text.is_empty()).then_some(Field {
+            path: ACROSS,
+            leaf: self.leaf,
+            head: &self.text,
+            tail: &self.text,
+        })
+    }
+}
+
 impl Tails {
     pub(crate) fn bytes(&self) -> usize {
         (self.fields.len() + self.tried) * (TAIL + MOVING) + self.pieces * (TAIL + 64)
     }
 
+    /// Returns what stands before what goes to all destinations.
+    pub(crate) fn before_all(&self, to: &Arc<str>) -> Arc<Tail> {
+        self.before(to, ACROSS)
+    }
+
     /// Returns what stands before a field at a destination, calls on their way included.
     pub(crate) fn before(&self, to: &Arc<str>, path: u64) -> Arc<Tail> {
-        let known = self.fields.get(&(Arc::clone(to), path));
+        let known = self.fields.get(&place_of(to, path));
         let mut tail = known.map(|(tail, _)| Arc::clone(tail)).unwrap_or_default();
         for (_, place, fields) in &self.pending {
-            if *place == *to {
+            if path == ACROSS || *place == *to {
                 for (_, piece) in fields.iter().filter(|(other, _)| *other == path) {
                     Arc::make_mut(&mut tail).push(piece);
                 }
@@ -169,7 +223,7 @@ impl Tails {
             Fate::Undone => false,
         };
         for (path, piece) in pieces.into_iter().filter(|(_, piece)| counts(piece)) {
-            self.write((Arc::clone(&to), path), &piece, fate);
+            self.write(place_of(&to, path), &piece, fate);
         }
         true
     }

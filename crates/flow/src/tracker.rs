@@ -257,15 +257,16 @@ impl Tracker {
                 sink: to.sink,
             };
             // Where nothing is undone, nothing is put together either, and one look at the state will do.
-            let before = if undo {
+            let (before, mut across) = if undo {
                 self.with(here, now, |state| state.queue(errand, &sending, now))
             } else {
-                Vec::new()
+                Default::default()
             };
-            let tails = tails(sending.fields(), &before, &self.reads);
+            let fields = sending.fields_and(&across);
+            let tails = tails(fields, &before, &self.reads);
             self.with(here, now, |state| {
                 if !undo {
-                    state.queue(errand, &sending, now);
+                    (_, across) = state.queue(errand, &sending, now);
                 }
                 let returned = secrets.iter();
                 let returned = returned.filter(|(_, whole)| state.is_handed_out(&to.name, *whole));
@@ -288,7 +289,7 @@ impl Tracker {
                         call: by.call,
                         to: Arc::clone(&to.name),
                         secrets,
-                        pieces: sending.pieces(),
+                        pieces: sending.pieces(&across),
                         counted,
                     };
                     self.tell(*scope, here.session, now, || What::Sent(sent()));

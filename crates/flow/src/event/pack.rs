@@ -19,7 +19,7 @@ use crate::session::Edge;
 use crate::typed::{Kind, Token};
 
 /// The form that is written; another one is not read.
-pub(super) const VERSION: u8 = 6;
+pub(super) const VERSION: u8 = 7;
 /// Bytes of a tag.
 const TAG: usize = 5;
 const _: () = assert!(TAG_BITS == 40);
@@ -285,6 +285,7 @@ fn secret(to: &mut Packer, secret: &SecretPrint) {
     to.count(secret.length);
     to.name(secret.sample.as_str());
     to.byte(u8::from(secret.digits));
+    to.byte(u8::from(secret.figures));
     to.pick(&SPELLED, &secret.spelled);
     to.count(secret.windows.len());
     let windows = secret.windows.iter();
@@ -304,6 +305,7 @@ fn read_secret(from: &mut Unpacker<'_>) -> Option<SecretPrint> {
         length: usize::try_from(from.number()?).ok()?,
         sample: Masked::from_safe(from.name()?),
         digits: from.flag()?,
+        figures: from.flag()?,
         spelled: from.pick(&SPELLED)?,
         windows: from.list(LONGEST, 4, |from| from.fixed().map(u32::from_be_bytes))?,
     })

@@ -448,3 +448,62 @@ fn what_stands_between_pieces_is_not_taken_for_one() {
     let found = desk.send(&message(&text));
     assert_eq!(weight(&found), Some(Weight::Sensitive), "{text}");
 }
+
+#[test]
+fn pieces_that_go_to_several_fields_and_places_add_up() {
+    let channel =
+        |field: &str, piece: &str| json!({ "channel": "#general", field: piece }).to_string();
+    let check = |name: &str, read: &dyn Fn() -> Desk, calls: Vec<(&str, String)>| {
+        let desk = read();
+        let found = calls.iter().any(|(to, json)| {
+            let evidence = desk.send_as(whose(ME, ME), to, json, true);
+            weight(&evidence) == Some(Weight::Sensitive)
+        });
+        assert!(found, "{name}: {calls:?}");
+    };
+    for size in [1, 2, 4, 5, 6] {
+        let pieces = || {
+            let pieces = TOKEN.as_bytes().chunks(size);
+            pieces
+                .map(|piece| std::str::from_utf8(piece).unwrap())
+                .enumerate()
+        };
+        let fields = ["text", "title"];
+        let in_turn = |(n, piece)| ("slack", channel(fields[n % 2], piece));
+        check("fields", &with_token, pieces().map(in_turn).collect());
+        let places = ["slack", "gmail", "pastebin"];
+        let in_turn = |(n, piece)| (places[n % 3], message(piece));
+        check("places", &with_token, pieces().map(in_turn).collect());
+    }
+    for (value, nature) in [
+        ("4929 1758 3306 8842", Nature::Personal),
+        ("DE67500105175407324931", Nature::Personal),
+    ] {
+        let read = || {
+            let desk = Desk::new();
+            desk.read_secret(&message(value), value, nature);
+            desk
+        };
+        let (first, last) = value.split_at(value.len() / 2);
+        let halves = [("text", first), ("title", last)];
+        let to = |place, (field, piece)| (place, channel(field, piece));
+        check(
+            "in order",
+            &read,
+            halves.map(|half| to("slack", half)).into(),
+        );
+        let [first, last] = halves;
+        check("turned", &read, vec![to("slack", last), to("slack", first)]);
+        check("apart", &read, vec![to("gmail", last), to("slack", first)]);
+    }
+}
+
+#[test]
+fn parts_of_an_address_that_others_have_too_do_not_add_up() {
+    let desk = Desk::new();
+    let address = "ada.lovelace@analytical-engines.example";
+    desk.read_secret(&message(address), address, Nature::Personal);
+    let parts = ["analytical-engines.example", "ada.lovelace"];
+    let found = parts.map(|part| weight(&desk.send(&message(part))));
+    assert!(!found.contains(&Some(Weight::Sensitive)), "{found:?}");
+}
