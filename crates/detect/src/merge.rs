@@ -91,13 +91,15 @@ fn same(one: &Detection, other: &Detection) -> bool {
     }
 }
 
-/// Drops random-looking values that are a card, a name or the like.
+/// Drops random-looking values that are a card, a name or the like. All that was decoded from a run
+/// stands where that run does: one of these says nothing about another.
 fn drop_shadowed(kept: &mut Vec<Detection>) {
     let plain = |d: &&Detection| {
-        matches!(
+        let names = matches!(
             d.category,
             Category::CreditCard | Category::Pii | Category::SensitiveFile
-        )
+        );
+        names && d.via.is_empty()
     };
     let mut spans: Vec<_> = kept.iter().filter(plain).map(|d| d.span.clone()).collect();
     spans.sort_unstable_by_key(|span| span.start);
@@ -105,6 +107,7 @@ fn drop_shadowed(kept: &mut Vec<Detection>) {
         let next = spans.partition_point(|span| span.start < detection.span.end);
         let last = next.checked_sub(1).and_then(|index| spans.get(index));
         let shadowed = last.is_some_and(|span| span.end > detection.span.start);
-        detection.category != Category::HighEntropy || !shadowed
+        let random = detection.category == Category::HighEntropy && detection.via.is_empty();
+        !random || !shadowed
     });
 }

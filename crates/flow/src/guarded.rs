@@ -40,9 +40,11 @@ static NAMES: Words = Words::new(&[
     "chassis",
     "claim",
     "code",
+    "codes",
     "confirmation",
     "contract",
     "coupon",
+    "coupons",
     "customer",
     "employee",
     "enrollment",
@@ -64,12 +66,16 @@ static NAMES: Words = Words::new(&[
     "mortgage",
     "mrn",
     "otp",
+    "otps",
     "passcode",
+    "passcodes",
     "passport",
+    "passports",
     "patient",
     "pension",
     "permit",
     "pin",
+    "pins",
     "plate",
     "pnr",
     "policy",
@@ -87,6 +93,7 @@ static NAMES: Words = Words::new(&[
     "vin",
     "visa",
     "voucher",
+    "vouchers",
 ]);
 
 /// Words that make a name mean something that everybody shares.
@@ -125,8 +132,9 @@ pub(crate) fn guarded<'a>(parts: &[Part<'a>]) -> Vec<Marked<'a>> {
 /// Finds values in a text, and looks for a name in front of each: few words have a digit or stand
 /// behind a sign that tells of a value, and only those can be one.
 fn in_text(text: &str, found: &mut Vec<Marked<'_>>) {
-    // From where on names count, and where the word begins of which the one before it tells.
-    let (mut since, mut told) = (0, None);
+    // From where on names count, where the word begins of which the one before it tells, and how long the
+    // value was that ends there.
+    let (mut since, mut told, mut listed) = (0, None, 0);
     marked::<0>(text, telling, |span| {
         if span.start < since {
             return;
@@ -136,8 +144,14 @@ fn in_text(text: &str, found: &mut Vec<Marked<'_>>) {
         if has_digit(word) {
             let before = text.get(since..span.start).unwrap_or_default();
             let is_told = told == Some(span.start) || is_said(before);
+            let bare = trimmed(word);
             if let Some(more) = coded(word, (before, behind), is_told, found) {
-                since = span.end + more;
+                (since, listed) = (span.end + more, bare.len());
+                return;
+            }
+            if listed == bare.len() && is_listed(before) && is_coded(bare) {
+                add(bare, false, found);
+                since = span.end;
                 return;
             }
         }
@@ -172,7 +186,7 @@ fn coded(
     }
     let named = is_coded(bare) && is_named(before);
     named.then(|| {
-        let (value, more) = with_more(bare, behind);
+        let (value, more) = with_more(word, behind);
         add(&value, told, found);
         more
     })
@@ -204,6 +218,12 @@ fn told_credential(word: &str, before: &str, found: &mut Vec<Marked<'_>>) -> boo
     name.is_some()
 }
 
+/// Tells whether nothing stands between two values but what stands between those of a list.
+fn is_listed(between: &str) -> bool {
+    let mut words = between.split_ascii_whitespace();
+    words.all(|word| word == "and" || !word.bytes().any(|byte| byte.is_ascii_alphanumeric()))
+}
+
 /// Tells whether a text says that something is what comes next.
 fn is_said(before: &str) -> bool {
     let before = before.trim_ascii_end().as_bytes();
@@ -227,17 +247,22 @@ fn telling(byte: u8) -> u8 {
     bits::digit(byte) | u8::from(byte == b':') | u8::from(byte == b'=')
 }
 
-/// Returns a value in capitals with the words in capitals behind it, and how far they reach.
-fn with_more(bare: &str, rest: &str) -> (String, usize) {
-    let mut value = bare.to_owned();
+/// Returns a value in capitals with the words in capitals behind it up to a comma, and how far they
+/// reach.
+fn with_more(word: &str, rest: &str) -> (String, usize) {
+    let mut value = trimmed(word).to_owned();
     let mut end = 0;
-    if is_capital(bare) {
+    let parts = |word: &str| word.ends_with([',', ';']);
+    if is_capital(&value) && !parts(word) {
         let words = split(rest, |byte| blank(byte) == 1).filter(|(_, word)| !word.is_empty());
         let more = words.take_while(|(_, word)| is_capital(trimmed(word)));
         for (at, word) in more.take(WORDS - 1) {
             value.push(' ');
             value.push_str(trimmed(word));
             end = at + word.len();
+            if parts(word) {
+                break;
+            }
         }
     }
     (value, end)
@@ -382,6 +407,14 @@ mod tests {
         check("Membership: PREMIUM", &[]);
         check("Your access was DENIED", &[]);
         check("recovery code: xkt4w-qzvbn", &["xkt4w-qzvbn"]);
+        check(
+            "2FA backup codes: 8392-0174, 1928-3746 and\n - 5512-0093, valid 12345-6789 days",
+            &["8392-0174", "1928-3746", "5512-0093"],
+        );
+        check(
+            r#"{"backup_codes":["8392-0174","1928-3746"]}"#,
+            &["8392-0174", "1928-3746"],
+        );
         check(r#"{"account":"checking","voucher":"QXVKTZ"}"#, &["QXVKTZ"]);
     }
 

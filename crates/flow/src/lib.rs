@@ -18,6 +18,7 @@ mod winnow;
 mod words;
 
 mod blob;
+mod brief;
 mod common;
 pub mod content;
 mod digest;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use mcpproxy_core::{CallId, DataOrigin, Label, Masked, Nature};
 use mcpproxy_text::decode::{Coding, Run, decode};
 
+use crate::brief;
 use crate::content::Marked;
 use crate::fold::folded;
 use crate::hash::{KeyedMap, QuickMap};
@@ -378,8 +379,10 @@ pub(crate) struct Vault {
     /// What calls that are on their way take along.
     pending: Vec<(CallId, u16, Bits)>,
     full: bool,
-    /// The lengths of the values that no window leads to, as bits.
+    /// The lengths of the values that no window leads to, as bits, and of those that an encoding may hide
+    /// in a short run.
     short: u64,
+    brief: u64,
     /// How many values are digits alone, by their length.
     numbers: [u32; NUMBERS],
 }
@@ -397,6 +400,11 @@ impl Vault {
     /// Returns the lengths, in symbols, of the values that no window leads to, as bits.
     pub(crate) fn short_lengths(&self) -> u64 {
         self.short
+    }
+
+    /// Returns the lengths of the values that an encoding may hide in a short run, as bits.
+    pub(crate) fn brief_lengths(&self) -> u64 {
+        self.brief
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -433,6 +441,9 @@ impl Vault {
             // What no window leads to is found as a whole word only.
             if !self.index(number, &print.windows) {
                 self.short |= 1 << print.length.min(63);
+            }
+            if print.length <= brief::MOST {
+                self.brief |= 1 << print.length;
             }
             self.count_number(print.digits, print.length);
             self.entries.push(Entry {

@@ -4,8 +4,10 @@
 use std::ops::Range;
 
 use mcpproxy_core::{Id128, Likeness, Nature};
+use mcpproxy_text::decode::Coding;
 
 use crate::blob::Blob;
+use crate::brief::brief;
 use crate::common;
 use crate::content::{Content, Part, WHOLE, parts};
 use crate::digest::{Digest, digests};
@@ -186,6 +188,20 @@ impl<'a> Sending<'a> {
                 let words = part.text.split(|char: char| !char.is_alphanumeric());
                 words.for_each(|one| word(one, part.leaf));
             }
+        }
+    }
+
+    /// Hands the hashes of what short runs decode to to `each`, if the bit of their length is set.
+    pub(crate) fn brief_words(&self, lengths: u64, mut each: impl FnMut(u64, u32, Coding)) {
+        let mut symbols = Vec::new();
+        for part in &self.parts {
+            brief(&part.text, |word, coding| {
+                symbols.clear();
+                fold(word, &mut symbols);
+                if lengths >> symbols.len().min(63) & 1 == 1 {
+                    each(whole(&symbols), part.leaf, coding);
+                }
+            });
         }
     }
 

@@ -96,6 +96,24 @@ fn plain_and_encoded_text_is_scanned() {
 }
 
 #[test]
+fn what_else_is_in_an_encoded_text_hides_no_value() {
+    let detector = Detector::new(&Settings::default()).unwrap();
+    let value = "q7Zk4vT9mW2xB8nR5yLc3dHf6gJp";
+    for beside in [
+        "# .env of the shop",
+        "support@kestrel-depot.net",
+        "~/.aws/credentials",
+    ] {
+        let text = format!("{beside}\nSERVICE_TOKEN={value}\n");
+        for text in [STANDARD.encode(&text), text] {
+            let report = detector.text_in(&text, Context::default());
+            let mut rules = report.detections.iter().map(|found| &*found.detection.rule);
+            assert!(rules.any(|rule| rule == "secret-assignment"), "{text}");
+        }
+    }
+}
+
+#[test]
 fn leaves_have_their_paths() {
     let raw = r#"{"a":{"b":["x","KEY-1234\u0035678"]},"KEY-11112222":1,"n":12}"#;
     check_json(

@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use mcpproxy_core::{Label, Likeness, Nature};
+use mcpproxy_text::decode::Coding;
 
 use super::{Hits, Read, SecretHit, likeness};
 use crate::hash::QuickMap;
@@ -279,7 +280,7 @@ pub(crate) fn is_supplied(state: &State, errand: Errand<'_>, salts: &[u64], toke
 }
 
 /// Finds values of these lengths as whole words: those that are too short to have windows, and
-/// numbers that any list could have.
+/// numbers that any list could have. A short value is looked for in what is encoded by itself, too.
 fn words(
     state: &State,
     errand: Errand<'_>,
@@ -288,10 +289,7 @@ fn words(
     lengths: u64,
     hits: &mut Hits,
 ) {
-    if lengths == 0 {
-        return;
-    }
-    sending.short_words(lengths, |word, leaf| {
+    let mut add = |word, leaf, coding: Option<Coding>| {
         let Some(number) = state.vault.find_whole(word) else {
             return;
         };
@@ -314,9 +312,16 @@ fn words(
             enough: true,
             leaf,
             last: leaf,
-            how: Likeness::Exact,
-            via: Vec::new(),
+            how: coding.map_or(Likeness::Exact, |_| Likeness::Encoded),
+            via: coding.map(Coding::name).into_iter().collect(),
             sample: entry.sample.clone(),
         });
-    });
+    };
+    if lengths != 0 {
+        sending.short_words(lengths, |word, leaf| add(word, leaf, None));
+    }
+    let lengths = state.vault.brief_lengths();
+    if lengths != 0 {
+        sending.brief_words(lengths, |word, leaf, coding| add(word, leaf, Some(coding)));
+    }
 }

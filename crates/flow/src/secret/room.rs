@@ -3,18 +3,24 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use mcpproxy_core::Nature;
+
 use super::{FILTER_BITS, Vault, WINDOWS, held, shared};
 
 /// Windows that are given back at once, so that this is seldom done.
 const BACK: usize = WINDOWS / 8;
 /// Windows that one reading keeps as long as older ones have to go first.
 const SHARE: usize = WINDOWS / 16;
+/// Windows that values of one nature keep, however many of another there are.
+const PART: usize = WINDOWS / 4;
 
 impl Vault {
     /// Lets values go until an eighth of the store is free.
     ///
     /// A reading that holds more than its share gives first, whenever it was read: nobody pushes out
-    /// what others read, before or after, by one answer full of values. Then the oldest go.
+    /// what others read, before or after, by one answer full of values. Then values of a nature that
+    /// others leave no room go: no flood of keys pushes out a passport number. Of those what was validated
+    /// stays longest, and the oldest go first.
     #[cold]
     pub(super) fn make_room(&mut self) {
         self.full = true;
@@ -35,17 +41,28 @@ impl Vault {
     /// Returns the values in the order in which they go.
     fn in_turn(&self) -> Vec<usize> {
         let mut all: Vec<_> = self.entries.iter().enumerate().collect();
+        all.sort_by_key(|(at, entry)| Reverse((entry.round, *at)));
+        let mut parts: BTreeMap<Nature, usize> = BTreeMap::new();
+        let mut all: Vec<_> = all
+            .into_iter()
+            .map(|(at, entry)| {
+                let part = parts.entry(entry.label.nature).or_default();
+                *part += held(&entry.windows);
+                (at, entry, *part <= PART)
+            })
+            .collect();
         // What a reading keeps longest comes first: secrets before others, those that were validated
         // before those that only look like it, new ones before old ones.
-        all.sort_by_key(|(at, entry)| Reverse((entry.label.nature, entry.label.validated, *at)));
+        all.sort_by_key(|(at, entry, _)| Reverse((entry.label.nature, entry.label.validated, *at)));
         let mut sums: BTreeMap<u64, usize> = BTreeMap::new();
         let mut turns: Vec<_> = all
             .into_iter()
-            .map(|(at, entry)| {
+            .map(|(at, entry, keeps)| {
                 let sum = sums.entry(entry.round).or_default();
                 *sum += held(&entry.windows);
                 let over = sum.saturating_sub(SHARE);
-                (Reverse(over), entry.round, Reverse(*sum), at)
+                let turn = (keeps, entry.label.validated, entry.round);
+                (Reverse(over), turn, Reverse(*sum), at)
             })
             .collect();
         turns.sort_unstable();
@@ -209,6 +226,27 @@ mod tests {
             known.count()
         };
         assert_eq!([known(0), known(30), known(59)], [0, 100, 100]);
+    }
+
+    #[test]
+    fn a_flood_of_keys_pushes_out_nothing_of_another_nature_and_nothing_validated() {
+        let mut vault = Vault::default();
+        let mut own = prints(1, 3, 24);
+        for (print, nature) in own
+            .iter_mut()
+            .zip([Nature::Typed, Nature::Personal, Nature::Secret])
+        {
+            print.label.nature = nature;
+            print.label.validated = nature == Nature::Secret;
+        }
+        vault.add(&own, &origin(1));
+        for number in 2..80 {
+            vault.add(&prints(number, 100, 24), &origin(number));
+        }
+        assert!(vault.is_full());
+        for print in &own {
+            assert!(vault.find_whole(print.whole).is_some(), "{:?}", print.label);
+        }
     }
 
     #[test]

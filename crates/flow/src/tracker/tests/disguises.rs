@@ -306,3 +306,24 @@ fn large_answers_are_read_to_their_end() {
     assert_eq!(weight(&desk.send(&message(PROSE))), Some(Weight::Notable));
     assert_eq!(weight(&desk.send(&message(KEY))), Some(Weight::Sensitive));
 }
+
+#[test]
+fn a_short_code_is_seen_though_it_is_encoded_by_itself() {
+    let check = |code: &str, sent: &str, expect: bool| {
+        let desk = Desk::new();
+        desk.read_secret(&message(&format!("booking {code}")), code, Nature::Typed);
+        let found = weight(&desk.send(&message(sent))).is_some();
+        assert_eq!(found, expect, "{code}: {sent}");
+    };
+    for code in ["X7K9Q2", "482913", "C01X00T47"] {
+        let coded = STANDARD.encode(code);
+        check(code, &coded, true);
+        check(
+            code,
+            &format!("see {}, please", STANDARD_NO_PAD.encode(code)),
+            true,
+        );
+        check(code, &hex(code.as_bytes()), true);
+        check(code, &STANDARD.encode("B6R4T8"), false);
+    }
+}
