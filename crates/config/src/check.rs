@@ -68,29 +68,9 @@ pub(crate) fn check_tighter(
         texts,
         report,
     };
-    if floor.gateway.oauth != config.gateway.oauth {
-        let message = "a project's file cannot say whose access tokens are taken";
-        let hint = Some("put it in the user's file, or name this file with `--config`");
-        checker.wrong(&Path::of(["oauth"]), message, hint);
-    }
-    if floor.gateway.tls != config.gateway.tls {
-        let message = "a project's file cannot say whose certificates are shown and taken";
-        let hint = Some("put it in the user's file, or name this file with `--config`");
-        checker.wrong(&Path::of(["tls"]), message, hint);
-    }
-    if floor.gateway.live != config.gateway.live {
-        let message = "a project's file cannot say with whom live state is shared";
-        let hint = Some("put it in the user's file, or name this file with `--config`");
-        checker.wrong(&Path::of(["live"]), message, hint);
-    }
-    let required = floor.gateway.require_auth;
-    let required = required.unwrap_or(floor.gateway.asks_who());
-    if required && config.gateway.require_auth == Some(false) {
-        let message = "a project's file cannot let in who shows no credential";
-        let hint = Some("put it in the user's file, or name this file with `--config`");
-        checker.wrong(&Path::of(["require_auth"]), message, hint);
-    }
+    checker.same_owner(&floor.gateway, &config.gateway);
     checker.tighter(&floor.security, &config.security, &brings);
+    checker.more_recorded(&floor.gateway.activity, &config.gateway.activity);
     checker.same_receipts(&floor.gateway.receipts, &config.gateway.receipts);
 }
 

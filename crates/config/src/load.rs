@@ -130,7 +130,10 @@ fn finish(sources: &Sources<'_>, files: Files<'_>, found: Found) -> Result<Loade
         assemble(&mut layer.clone(), &texts, &mut report);
     }
     let mut root = layers.into_iter().fold(Node::empty_map(), merge);
-    let floor = floor.map(|mut floor| assemble(&mut floor, &texts, &mut Report::default()));
+    let floor = floor.map(|floor| {
+        let mut floor = merge(floor, sources.layers());
+        assemble(&mut floor, &texts, &mut Report::default())
+    });
     if let Some(floor) = &floor {
         grow(&mut root, &floor.security.flow_policy.suspicious_endpoints);
     }

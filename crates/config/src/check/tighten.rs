@@ -4,9 +4,11 @@
 use mcpproxy_classify::Kind;
 use mcpproxy_core::Action;
 use mcpproxy_flow::Scope;
-use mcpproxy_gateway::settings::{Durability, ReceiptSettings};
+use mcpproxy_gateway::settings::{
+    ActivitySettings, Durability, ReceiptSettings, Settings, TelemetrySettings,
+};
 
-use super::Checker;
+use super::{Checker, is_loopback};
 use crate::path::{Path, Segment};
 use crate::security::{ApprovalMode, HookKind, SecuritySettings, guards};
 
@@ -42,6 +44,102 @@ impl Checker<'_> {
         self.kept_hooks(floor, given);
     }
 
+    /// Who comes in, and who learns of what went on, is for the user alone to say: whoever says it holds
+    /// the owner's key.
+    pub(crate) fn same_owner(&mut self, floor: &Settings, given: &Settings) {
+        let required = floor.require_auth.unwrap_or(floor.asks_who());
+        let reached = |settings: &Settings| is_loopback(&settings.listen) == Some(false);
+        let to = |settings: &Settings| {
+            let TelemetrySettings {
+                otlp_endpoint,
+                headers,
+                ..
+            } = settings.telemetry.clone();
+            (otlp_endpoint, headers)
+        };
+        let lines = [
+            (
+                "oauth",
+                floor.oauth != given.oauth,
+                "whose access tokens are taken",
+            ),
+            (
+                "tls",
+                floor.tls != given.tls,
+                "whose certificates are shown and taken",
+            ),
+            (
+                "live",
+                floor.live != given.live,
+                "with whom live state is shared",
+            ),
+            (
+                "api_key",
+                floor.api_key != given.api_key,
+                "which key is the owner's",
+            ),
+            (
+                "data_dir",
+                floor.data_dir != given.data_dir,
+                "where the owner's key and records lie",
+            ),
+            (
+                "store",
+                floor.store != given.store,
+                "where records are kept",
+            ),
+            (
+                "telemetry",
+                to(floor) != to(given),
+                "where traces and metrics go",
+            ),
+            (
+                "listen",
+                !reached(floor) && reached(given),
+                "that the network can reach the gateway",
+            ),
+            (
+                "allowed_hosts",
+                lost(&given.allowed_hosts, &floor.allowed_hosts),
+                "under which other names the gateway is called",
+            ),
+            (
+                "allowed_origins",
+                lost(&given.allowed_origins, &floor.allowed_origins),
+                "which web pages may call",
+            ),
+        ];
+        for (key, _, what) in lines.iter().filter(|(_, differs, _)| *differs) {
+            let message = format!("a project's file cannot say {what}");
+            self.wrong(&Path::of([*key]), message, REMEDY);
+        }
+        if required && given.require_auth == Some(false) {
+            let message = "a project's file cannot let in who shows no credential";
+            self.wrong(&Path::of(["require_auth"]), message, REMEDY);
+        }
+    }
+
+    /// The record is the user's: a project may have more of it, and for longer.
+    pub(crate) fn more_recorded(&mut self, floor: &ActivitySettings, given: &ActivitySettings) {
+        let relaxed = |settings: &ActivitySettings| settings.durability == Durability::Relaxed;
+        let fewer = |below: Option<u64>, above: Option<u64>| {
+            above.unwrap_or(u64::MAX) < below.unwrap_or(u64::MAX)
+        };
+        let days = |settings: &ActivitySettings| settings.max_age_days.map(u64::from);
+        let lines = [
+            ("enabled", floor.enabled && !given.enabled),
+            ("durability", !relaxed(floor) && relaxed(given)),
+            ("on_failure", floor.on_failure != given.on_failure),
+            ("max_bytes", given.max_bytes < floor.max_bytes),
+            ("max_records", fewer(floor.max_records, given.max_records)),
+            ("max_age_days", fewer(days(floor), days(given))),
+        ];
+        for (key, _) in lines.iter().filter(|(_, less)| *less) {
+            let message = "a project's file can only have more recorded, and for longer";
+            self.wrong(&Path::of(["activity", key]), message, REMEDY);
+        }
+    }
+
     /// Evidence is the user's: a project may have it written and more durably, and nothing less.
     pub(crate) fn same_receipts(&mut self, floor: &ReceiptSettings, given: &ReceiptSettings) {
         let relaxed = |settings: &ReceiptSettings| settings.durability == Durability::Relaxed;
@@ -73,8 +171,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Any other class can be milder, for what is read there or for what is sent there. A project
-    /// may say it of the upstreams that it brings.
+    /// Any other class can be milder, for what is read there or for what is sent there. Of the upstreams
+    /// that it brings a project may say that they are outside: what goes there has left.
     fn classes(
         &mut self,
         floor: &SecuritySettings,
@@ -88,14 +186,16 @@ impl Checker<'_> {
             self.wrong(&base.key("default_unknown"), MILDER, REMEDY);
         }
         for (upstream, class) in &above.server_overrides {
-            if below.server_overrides.get(upstream) != Some(class) && !brings(upstream) {
+            let stricter = *class == Kind::External && brings(upstream);
+            if below.server_overrides.get(upstream) != Some(class) && !stricter {
                 let path = base.key("server_overrides").key(upstream);
                 self.wrong(&path, MILDER, REMEDY);
             }
         }
         for (tool, class) in &above.tool_overrides {
             let upstream = tool.split(':').next().unwrap_or_default();
-            if below.tool_overrides.get(tool) != Some(class) && !brings(upstream) {
+            let stricter = *class == Kind::External && brings(upstream);
+            if below.tool_overrides.get(tool) != Some(class) && !stricter {
                 let path = base.key("tool_overrides").key(tool);
                 self.wrong(&path, MILDER, REMEDY);
             }

@@ -438,6 +438,8 @@ fn single_needs_one_upstream() {
 #[test]
 fn nobody_is_let_in_from_outside() {
     assert_snapshot!(check("listen: 0.0.0.0:8080\nrequire_auth: false\n"), @"
+    f:1:9: listen: a project's file cannot say that the network can reach the gateway
+      hint: put it in the user's file, or name this file with `--config`
     f:2:15: require_auth: `listen` is not a loopback address, so anyone on the network could call
       hint: listen on `127.0.0.1`, or leave `require_auth` out
     ");

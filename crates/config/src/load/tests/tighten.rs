@@ -5,7 +5,7 @@ use std::fs;
 use super::World;
 
 /// Keys under `security`: a milder value, and one that is as strict as the defaults or stricter.
-const KEYS: [(&str, &str, &str); 57] = [
+const KEYS: [(&str, &str, &str); 59] = [
     ("enabled", "false", "true"),
     ("mode", "shadow", "enforce"),
     ("flow_tracking.enabled", "false", "true"),
@@ -90,12 +90,22 @@ const KEYS: [(&str, &str, &str); 57] = [
     (
         "classification.server_overrides",
         "{github: external}",
+        "{own: external}",
+    ),
+    (
+        "classification.server_overrides",
         "{own: internal}",
+        "{own: external}",
     ),
     (
         "classification.tool_overrides",
         "{'github:get': external}",
         "{'own:get': external}",
+    ),
+    (
+        "classification.tool_overrides",
+        "{'own:post': internal}",
+        "{'own:post': external}",
     ),
     (
         "hooks",
@@ -193,6 +203,67 @@ fn suspicious_endpoints_only_grow() {
     let empty = section("flow_policy.suspicious_endpoints", "[]");
     assert_eq!(hosts(&World::new().user(&own).project(&empty)).len(), 2);
     assert_eq!(hosts(&World::new().user(&own)).len(), 2);
+}
+
+/// Whoever says one of these has the owner's key, or what was recorded.
+#[test]
+fn who_comes_in_and_who_learns_of_it_is_for_the_user_to_say() {
+    let check = |key: &str, value: &str| {
+        let text = format!("{key}: {value}\n");
+        let problems = World::new().project(&text).problems();
+        let expect = format!("{key}: a project's file cannot say");
+        assert!(problems.contains(&expect), "{text}: {problems}");
+        let both = World::new().user(&text).project(&text);
+        assert!(both.load().is_ok(), "{text}: {}", both.problems());
+    };
+    check("api_key", "known-to-whoever-wrote-this");
+    check("store", "postgres://h/d");
+    check("telemetry", "{otlp_endpoint: 'https://collector.example'}");
+    check("allowed_hosts", "[gate.example]");
+    check("allowed_origins", "['https://page.example']");
+    check("listen", "0.0.0.0:8080");
+    let moved = World::new().project("data_dir: here\n").problems();
+    assert!(
+        moved.contains("data_dir: a project's file cannot say"),
+        "{moved}"
+    );
+    // What a variable says is not the project's.
+    let given = World::new()
+        .project("log: {level: warn}\n")
+        .variable("MCPPROXY_API_KEY", "known-to-the-one-who-starts-it");
+    assert!(given.load().is_ok(), "{}", given.problems());
+    assert!(World::new().project("listen: 127.0.0.1:1\n").load().is_ok());
+}
+
+#[test]
+fn a_project_can_only_have_more_recorded() {
+    let check = |user: &str, project: &str, expect: Option<&str>| {
+        let section = |keys: &str| format!("activity: {{{keys}}}\n");
+        let world = World::new().user(&section(user)).project(&section(project));
+        match expect {
+            None => assert!(world.load().is_ok(), "{project}: {}", world.problems()),
+            Some(key) => {
+                let expect = format!("activity.{key}: a project's file can only have more");
+                let problems = world.problems();
+                assert!(problems.contains(&expect), "{project}: {problems}");
+            }
+        }
+    };
+    check("", "enabled: false", Some("enabled"));
+    check(
+        "durability: strict",
+        "durability: relaxed",
+        Some("durability"),
+    );
+    check(
+        "",
+        "durability: strict, bodies: true, max_bytes: 100GB",
+        None,
+    );
+    check("", "max_bytes: 1MB", Some("max_bytes"));
+    check("", "max_records: 10", Some("max_records"));
+    check("max_age_days: 30", "max_age_days: 1", Some("max_age_days"));
+    check("max_age_days: 30", "max_age_days: 60", None);
 }
 
 /// A folder of the project's choice is the project's too.
