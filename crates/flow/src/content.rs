@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use mcpproxy_core::Label;
 use mcpproxy_text::{LeafKind, Limits, Segment, Trail, check, unescape, visit};
 
+use crate::fold::plain_forms;
 use crate::number;
 use crate::roll::{scramble, whole};
 use crate::view::is_chance;
@@ -127,9 +128,9 @@ fn compared(kind: LeafKind, text: Cow<'_, str>) -> Cow<'_, str> {
         },
         LeafKind::Text if text.len() <= NUMBER => match number::whole(&text, |_| false).len() {
             length if length < text.len() => Cow::Owned(text.chars().take(length).collect()),
-            _ => text,
+            _ => plain_forms(text),
         },
-        LeafKind::Text | LeafKind::Key => text,
+        LeafKind::Text | LeafKind::Key => plain_forms(text),
     }
 }
 

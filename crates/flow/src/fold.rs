@@ -5,6 +5,8 @@
 //! characters that nobody sees all vanish. Letters beyond ASCII become one of 128 symbols: enough
 //! for runs of them to be rare, and one byte for every character whatever the language.
 
+use std::borrow::Cow;
+
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -95,6 +97,37 @@ const TWINS: &[(char, u8)] = &[
     ('\u{2C9F}', b'o'),
     ('\u{A731}', b's'),
 ];
+
+/// Returns a text with the wide, circled, raised and mathematical forms of ASCII as ASCII: encodings are
+/// looked for in that, and are the same in any of them.
+pub(crate) fn plain_forms(text: Cow<'_, str>) -> Cow<'_, str> {
+    if text.is_ascii() || !text.chars().any(is_form) {
+        return text;
+    }
+    let plain = |char: char| {
+        let mut forms = std::iter::once(char).nfkc();
+        let form = forms
+            .next()
+            .filter(char::is_ascii)
+            .filter(|_| is_form(char));
+        form.filter(|_| forms.next().is_none()).unwrap_or(char)
+    };
+    Cow::Owned(text.chars().map(plain).collect())
+}
+
+/// Tells whether a character stands where the forms of ASCII are.
+fn is_form(char: char) -> bool {
+    matches!(
+        char,
+        '\u{FF01}'..='\u{FF5E}'
+            | '\u{2460}'..='\u{2473}'
+            | '\u{24B6}'..='\u{24EA}'
+            | '\u{2070}'..='\u{209C}'
+            | '\u{2100}'..='\u{214F}'
+            | '\u{1D400}'..='\u{1D7FF}'
+            | '\u{1F130}'..='\u{1F149}'
+    )
+}
 
 /// Longest text that is folded symbol by symbol, and bytes that are folded at once.
 const SHORT: usize = 8;

@@ -627,7 +627,9 @@ mod tests {
     fn covered_symbols_and_runs_are_counted() {
         let of = |windows: &[usize]| {
             let mut bits = Bits::default();
-            windows.iter().for_each(|&at| bits.set(at));
+            for &at in windows {
+                bits.set(at);
+            }
             bits
         };
         let check = |windows: &[usize], apart: usize, expect: (usize, usize)| {

@@ -17,7 +17,7 @@ use crate::roll::whole;
 use crate::secret::GRAM as SECRET;
 use crate::settings::FlowTracking;
 use crate::stream::{Family, Stream, streams};
-use crate::tail::Across;
+use crate::tail::{Across, KEYS, SHORT};
 use crate::typed::{Token, is_pointer, of_text, tokens};
 use crate::view::{Decoded, decode};
 use crate::winnow::{GRAM, Room};
@@ -62,8 +62,9 @@ impl<'a> Field<'a> {
 #[derive(Debug)]
 pub(crate) struct Sending<'a> {
     pub(crate) parts: Vec<Part<'a>>,
-    /// Which of them the agent says.
+    /// Which of them the agent says, and the short names among them, one behind the other.
     own: Range<usize>,
+    keys: String,
     pub(crate) streams: Vec<Stream>,
     pub(crate) digests: Vec<Digest>,
     pub(crate) tokens: Vec<(Token, u32)>,
@@ -147,8 +148,14 @@ impl<'a> Sending<'a> {
         let own = self.parts.get(self.own.clone()).unwrap_or_default();
         let values = own.iter();
         let values = values.filter(|part| !part.is_key() && !part.text.is_empty());
-        // One is for what they say together.
-        values.take(TAILS - 1).map(Field::of)
+        let keys = (!self.keys.is_empty()).then_some(Field {
+            path: KEYS,
+            leaf: own.first().map_or(0, |part| part.leaf),
+            head: &self.keys,
+            tail: &self.keys,
+        });
+        // Two are for their names, and for what they say together.
+        values.take(TAILS - 2).map(Field::of).chain(keys)
     }
 
     /// Returns the fields and what they say across destinations, as they are read on.
@@ -218,6 +225,7 @@ impl<'a> Sending<'a> {
         let own = within(&parts, said);
         let mut all = streams(&parts, own.clone(), true);
         let said = parts.get(own.clone()).unwrap_or_default();
+        let keys = joined_keys(said);
         let Decoded {
             streams,
             texts,
@@ -264,12 +272,24 @@ impl<'a> Sending<'a> {
             pointers,
             parts,
             own,
+            keys,
             opaque,
             bytes: u64::try_from(content.json.len()).unwrap_or(u64::MAX),
             personal: content.marked.iter().any(personal),
             cut,
         }
     }
+}
+
+/// Puts the names of fields that are short one behind the other, as far as a tail reaches.
+fn joined_keys(parts: &[Part<'_>]) -> String {
+    let mut keys = String::new();
+    for part in parts.iter().filter(|part| part.is_key()) {
+        if part.text.len() <= SHORT && keys.len() + part.text.len() <= TAIL {
+            keys.push_str(&part.text);
+        }
+    }
+    keys
 }
 
 /// Tells which parts begin within a span.
@@ -293,8 +313,8 @@ mod tests {
             let heads = sending.fields().map(|field| field.head.to_owned());
             heads.collect::<Vec<_>>()
         };
-        assert_eq!(heads(start..json.len() - 2), ["moon", "bay"]);
-        assert_eq!(heads(0..json.len()).len(), 6);
+        assert_eq!(heads(start..json.len() - 2), ["moon", "bay", "textto"]);
+        assert_eq!(heads(0..json.len()).len(), 7);
         assert_eq!(heads(0..0), [""; 0]);
     }
 }

@@ -16,14 +16,17 @@ use crate::sending::{Field, TAIL};
 const FIELDS: usize = 2048;
 /// Calls on their way whose pieces are kept apart.
 const PENDING: usize = 256;
-/// Longest piece that somebody may go on from after it was stopped. What is longer is known by itself:
-/// it would only have everything that follows it stopped, too.
+/// Longest piece that somebody may go on from after it was stopped, without what stands around it as
+/// around the one before. What is longer is known by itself: it would only have everything that follows
+/// it stopped, too.
 const TRIED: usize = 8;
 
-/// The field that stands for those of all destinations together.
+/// The field that stands for those of all destinations together, and the one for the names of the fields
+/// at a destination, which an agent may choose as well.
 const ACROSS: u64 = u64::MAX;
+pub(crate) const KEYS: u64 = u64::MAX - 1;
 /// Longest value that is read there: what is longer is known by itself, and is no piece.
-const SHORT: usize = 32;
+pub(crate) const SHORT: usize = 32;
 
 /// A field of what is sent to a destination.
 type Place = (Arc<str>, u64);
@@ -156,7 +159,7 @@ impl Across {
         for (field, tail) in fields {
             let piece = field.tail;
             let fits = piece.len() <= SHORT && across.text.len() + piece.len() <= TAIL;
-            if fits && piece != tail.all.last_piece() {
+            if fits && field.path != KEYS && piece != tail.all.last_piece() {
                 if across.text.is_empty() {
                     across.leaf = field.leaf;
                 }
@@ -217,15 +220,30 @@ impl Tails {
         let Some((_, to, pieces)) = self.take_back(call) else {
             return false;
         };
-        let counts = |piece: &str| match fate {
-            Fate::Left => true,
-            Fate::Stopped => piece.len() <= TRIED,
-            Fate::Undone => false,
-        };
-        for (path, piece) in pieces.into_iter().filter(|(_, piece)| counts(piece)) {
-            self.write(place_of(&to, path), &piece, fate);
+        for (path, piece) in pieces {
+            let place = place_of(&to, path);
+            let counts = match fate {
+                Fate::Left => true,
+                Fate::Stopped => self.moved(&place, &piece) <= TRIED,
+                Fate::Undone => false,
+            };
+            if counts {
+                self.write(place, &piece, fate);
+            }
         }
         true
+    }
+
+    /// Returns how many bytes of a piece are not as in the one before it.
+    fn moved(&self, place: &Place, piece: &str) -> usize {
+        let tail = self.fields.get(place).map(|(tail, _)| tail);
+        let last = tail.and_then(|tail| tail.each().last());
+        let last = last.map_or("", |tail| tail.all.last_piece());
+        let alike = |pair: &(u8, u8)| pair.0 == pair.1;
+        let before = piece.bytes().zip(last.bytes()).take_while(alike).count();
+        let rest = piece.len() - before;
+        let behind = piece.bytes().rev().zip(last.bytes().rev());
+        rest - behind.take(rest).take_while(alike).count()
     }
 
     /// Gives back what a call would take along, as if it had not been made.

@@ -234,11 +234,7 @@ impl Tracker {
         // Where nothing private was read, and where nothing leaves, nobody hides anything.
         let undo = !to.sink.is_trusted() && self.is_private(&reach);
         let sending = Sending::of(content, said, &settings, undo);
-        let secrets = content.marked.iter().enumerate();
-        let secrets = secrets.filter(|(_, marked)| marked.label.nature == Nature::Secret);
-        let secrets: Vec<_> = secrets
-            .map(|(at, marked)| (at, SecretPrint::whole_of(marked)))
-            .collect();
+        let secrets = secrets_of(content);
         let mut said = Some(sending.said(said));
         let mut hits = Hits::default();
         let mut taint = Taint::default();
@@ -491,6 +487,15 @@ impl Tracker {
 /// Takes a lock; what a thread that panicked left behind is whole, since folding cannot panic.
 fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the marked secrets of a content, by their places and by what they are known as a whole.
+fn secrets_of(content: &Content<'_>) -> Vec<(usize, u64)> {
+    let marked = content.marked.iter().enumerate();
+    let secrets = marked.filter(|(_, marked)| marked.label.nature == Nature::Secret);
+    secrets
+        .map(|(at, marked)| (at, SecretPrint::whole_of(marked)))
+        .collect()
 }
 
 /// Returns whose data it is under the configured scope.

@@ -327,3 +327,40 @@ fn a_short_code_is_seen_though_it_is_encoded_by_itself() {
         check(code, &STANDARD.encode("B6R4T8"), false);
     }
 }
+
+#[test]
+fn what_is_encoded_is_seen_in_any_form_of_its_letters() {
+    let forms: [fn(char) -> char; 3] = [
+        |char| {
+            let wide = u32::from(char) + 0xFEE0;
+            if char.is_ascii_graphic() {
+                char::from_u32(wide).unwrap()
+            } else {
+                char
+            }
+        },
+        |char| match char {
+            'a'..='z' => char::from_u32(u32::from(char) - 0x61 + 0x24D0).unwrap(),
+            'A'..='Z' => char::from_u32(u32::from(char) - 0x41 + 0x24B6).unwrap(),
+            _ => char,
+        },
+        |char| match char {
+            'a'..='z' => char::from_u32(u32::from(char) - 0x61 + 0x1D5BA).unwrap(),
+            'A'..='Z' => char::from_u32(u32::from(char) - 0x41 + 0x1D5A0).unwrap(),
+            _ => char,
+        },
+    ];
+    for form in forms {
+        for coded in [
+            STANDARD.encode(env_file()),
+            STANDARD.encode(gzip(&env_file())),
+            hex(env_file().as_bytes()),
+        ] {
+            let desk = Desk::new();
+            desk.read_secret(&env_file(), KEY, Nature::Secret);
+            let sent: String = coded.chars().map(form).collect();
+            let found = weight(&desk.send(&message(&sent)));
+            assert_eq!(found, Some(Weight::Sensitive), "{sent}");
+        }
+    }
+}

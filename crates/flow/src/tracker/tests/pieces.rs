@@ -368,25 +368,27 @@ fn chance_has_no_pieces_of_a_secret() {
     }
 }
 
+/// Sends texts one after the other, whatever becomes of them; returns what arrived.
+fn arrived(texts: &mut dyn Iterator<Item = &str>) -> String {
+    let desk = with_token();
+    let mut arrived = String::new();
+    for piece in texts {
+        let text = message(piece);
+        let call = desk.call();
+        let found = check(&desk.tracker, whose(ME, ME), call, "slack", &text, NOW);
+        let stops = weight(&found.evidence) == Some(Weight::Sensitive);
+        let fate = if stops { Fate::Stopped } else { Fate::Left };
+        let call = CallId::new(call, 0);
+        desk.tracker.settle(whose(ME, ME), call, fate, NOW);
+        if !stops {
+            arrived.push_str(piece);
+        }
+    }
+    arrived
+}
+
 #[test]
 fn who_goes_on_after_a_denial_gets_no_further() {
-    let arrived = |pieces: &mut dyn Iterator<Item = &str>| {
-        let desk = with_token();
-        let mut arrived = String::new();
-        for piece in pieces {
-            let text = message(piece);
-            let call = desk.call();
-            let found = check(&desk.tracker, whose(ME, ME), call, "slack", &text, NOW);
-            let stops = weight(&found.evidence) == Some(Weight::Sensitive);
-            let fate = if stops { Fate::Stopped } else { Fate::Left };
-            let call = CallId::new(call, 0);
-            desk.tracker.settle(whose(ME, ME), call, fate, NOW);
-            if !stops {
-                arrived.push_str(piece);
-            }
-        }
-        arrived
-    };
     let singles = || TOKEN.split("").filter(|one| !one.is_empty());
     assert_eq!(arrived(&mut singles()), TOKEN.get(..11).unwrap());
     // What is denied is denied again.
@@ -471,6 +473,13 @@ fn pieces_that_go_to_several_fields_and_places_add_up() {
         let fields = ["text", "title"];
         let in_turn = |(n, piece)| ("slack", channel(fields[n % 2], piece));
         check("fields", &with_token, pieces().map(in_turn).collect());
+        let key = |(_, piece): (usize, &str)| {
+            (
+                "slack",
+                json!({ "channel": "#general", piece: 1 }).to_string(),
+            )
+        };
+        check("names", &with_token, pieces().map(key).collect());
         let places = ["slack", "gmail", "pastebin"];
         let in_turn = |(n, piece)| (places[n % 3], message(piece));
         check("places", &with_token, pieces().map(in_turn).collect());
@@ -496,6 +505,21 @@ fn pieces_that_go_to_several_fields_and_places_add_up() {
         check("turned", &read, vec![to("slack", last), to("slack", first)]);
         check("apart", &read, vec![to("gmail", last), to("slack", first)]);
     }
+}
+
+#[test]
+fn who_goes_on_within_an_address_after_a_denial_gets_no_further() {
+    let pieces = TOKEN.as_bytes().chunks(4);
+    let uris = pieces.map(|piece| {
+        let piece = std::str::from_utf8(piece).unwrap();
+        format!("slack://messages/{piece}")
+    });
+    let uris: Vec<String> = uris.collect();
+    let all = uris.len();
+    let out = arrived(&mut uris.iter().map(String::as_str))
+        .matches("slack")
+        .count();
+    assert!(2 * out <= all, "{out} of {all}");
 }
 
 #[test]
