@@ -1,17 +1,25 @@
 // Keeps a page up to date: when something happens, or now and then, the page is fetched again and
 // the parts that are marked `data-live` take the place of the old ones. Without this script every
-// page works all the same, one load at a time. Nothing else is done here.
+// page works all the same, one load at a time. The mark above says whether the page follows: where
+// nothing more is heard it says so, and each look that succeeds has it listen again. Nothing else is
+// done here.
 "use strict";
 
 (() => {
   const SOON = 500; // between an event and the look at what came of it, in milliseconds
   const APART = 2000; // between two looks, however much happens
   const ALWAYS = 10000; // between two looks without an event
+  const GONE = 5000; // a stream that is back within this was never gone: it is opened anew now and then
   const said = document.querySelector("[data-live-said]");
   const state = document.querySelector("[data-live-state]");
   const pause = document.querySelector("[data-live-pause]");
   const word = document.querySelector("[data-live-text]");
+  const login = document.querySelector("[data-live-login]");
   let paused = false;
+  let ended = false; // the session is over
+  let away = false; // nothing is heard
+  let quiet = 0; // the timer after which nothing heard is said
+  let events = null;
   let timer = 0;
   let looking = false;
   let looked = 0;
@@ -52,8 +60,12 @@
     looking = true;
     looked = Date.now();
     try {
-      const answer = await fetch(location.href, { credentials: "same-origin", redirect: "error" });
+      const answer = await fetch(location.href, { credentials: "same-origin", redirect: "manual" });
+      // Whoever is not logged in is sent to the login, and only they are sent anywhere.
+      ended = answer.type === "opaqueredirect";
+      tell();
       if (!answer.ok) return;
+      if (events.readyState === EventSource.CLOSED) listen();
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       let changed = 0;
       for (const part of parts()) {
@@ -62,7 +74,7 @@
       }
       if (changed && said) said.textContent = "Updated " + new Date().toLocaleTimeString();
     } catch {
-      // The gateway is away, or the session is over: the next look tells.
+      // The gateway is away, which the stream tells as well; the next look finds it again.
     } finally {
       looking = false;
     }
@@ -74,18 +86,23 @@
     timer = setTimeout(() => { timer = 0; look(); }, wait);
   };
 
-  if (parts().length === 0 || !state) return;
-  state.hidden = false;
-  pause.addEventListener("click", () => {
-    paused = !paused;
-    pause.setAttribute("aria-pressed", String(paused));
-    pause.textContent = paused ? "Resume" : "Pause";
-    word.textContent = paused ? "Paused" : "Live";
-    state.classList.toggle("paused", paused);
-    if (!paused) look();
-  });
-  setInterval(look, ALWAYS);
-  document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
+  const standing = () => {
+    if (ended) return "Logged out";
+    if (paused) return "Paused";
+    return away ? "Not connected" : "Live";
+  };
+
+  const tell = () => {
+    const now = standing();
+    if (word.textContent === now) return;
+    word.textContent = now;
+    state.classList.toggle("paused", now === "Paused");
+    state.classList.toggle("away", ended || now === "Not connected");
+    pause.hidden = ended;
+    login.hidden = !ended;
+    login.href = location.pathname + location.search;
+    said.textContent = now;
+  };
 
   const kinds = [
     "activity.tool_call.started", "activity.tool_call.completed", "activity.tool_call.rejected",
@@ -94,6 +111,33 @@
     "sensitive_data.detected", "flow.alert", "approval.requested", "approval.resolved",
     "servers.changed", "config.reloaded", "missed",
   ];
-  const events = new EventSource("/ui/events");
-  for (const kind of kinds) events.addEventListener(kind, soon);
+
+  // A browser gives up where a stream is refused, as after the end of the session: looks go on.
+  const listen = () => {
+    events = new EventSource("/ui/events");
+    for (const kind of kinds) events.addEventListener(kind, soon);
+    events.addEventListener("open", () => {
+      clearTimeout(quiet);
+      quiet = 0;
+      away = false;
+      tell();
+    });
+    events.addEventListener("error", () => {
+      quiet = quiet || setTimeout(() => { away = true; tell(); }, GONE);
+      soon();
+    });
+  };
+
+  if (parts().length === 0 || !state) return;
+  state.hidden = false;
+  pause.addEventListener("click", () => {
+    paused = !paused;
+    pause.setAttribute("aria-pressed", String(paused));
+    pause.textContent = paused ? "Resume" : "Pause";
+    tell();
+    if (!paused) look();
+  });
+  setInterval(look, ALWAYS);
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) look(); });
+  listen();
 })();

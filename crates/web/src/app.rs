@@ -146,9 +146,16 @@ async fn nowhere(headers: HeaderMap) -> Response {
 }
 
 /// Passes on what happens, for a time; a browser connects again and shows that it is still
-/// logged in.
-async fn events(State(site): Shared, visit: Visit, headers: HeaderMap) -> Response {
+/// logged in. Who is not is told so: a page to log in at would be no answer to a stream.
+async fn events(
+    State(site): Shared,
+    visit: Result<Visit, Response>,
+    headers: HeaderMap,
+) -> Response {
     use futures_util::StreamExt as _;
+    let Ok(visit) = visit else {
+        return StatusCode::UNAUTHORIZED.into_response();
+    };
     let answer = site.api.events(&visit.viewer, &headers).await;
     let (parts, body) = answer.into_parts();
     let over = Box::pin(tokio::time::sleep(std::time::Duration::from_mins(5)));

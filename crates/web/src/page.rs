@@ -179,6 +179,7 @@ fn frame(visit: &Visit, standing: &Value, notice: Option<&Notice>, page: &Page) 
                 p.live data-live-state hidden {
                     span.dot aria-hidden="true" {} span data-live-text { "Live" }
                     button.plain type="button" data-live-pause aria-pressed="false" { "Pause" }
+                    a data-live-login hidden href="/ui/login" { "Log in" }
                 }
             }
             (page.body)

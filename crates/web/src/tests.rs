@@ -34,7 +34,10 @@ const PAGES: [&str; 13] = [
 #[tokio::test]
 async fn nobody_sees_a_page_before_the_login_and_only_the_key_opens_it() {
     let stage = Stage::new(hostile);
-    for path in PAGES.iter().chain(&["/ui/events"]) {
+    // Regression for #8: a stream was sent to the page of the login, which is no answer to it.
+    let stream = stage.get("/ui/events", "mcpproxy_session=made-up").await;
+    assert_eq!(stream.status, StatusCode::UNAUTHORIZED);
+    for path in PAGES {
         let answer = stage.get(path, "mcpproxy_session=made-up").await;
         assert_eq!(answer.status, StatusCode::SEE_OTHER, "{path}");
         assert!(

@@ -1,5 +1,6 @@
 //! The dashboard in a real browser, against a gateway with real traffic: see `walk.mjs` for what is
-//! looked at and done. Here is what happens meanwhile on the other side.
+//! looked at and done. Here is what happens meanwhile on the other side. `live.mjs` has what a page
+//! does that stays open.
 //!
 //! Browser and packages are set up by `cargo xtask test`, which tells in the environment where.
 //! Without them there is nothing to look with, and the test says so.
@@ -146,11 +147,11 @@ impl Stage {
     }
 }
 
-fn walk(tools: &Tools, told: &Value) -> Child {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/dashboard/walk.mjs");
+fn drive(tools: &Tools, script: &str, told: &Value) -> Child {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/dashboard");
     let mut command = Command::new(&tools.node);
     command
-        .arg(script)
+        .arg(folder.join(script))
         .arg(told.to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -211,7 +212,7 @@ async fn a_person_walks_through_every_page() {
         "base": stage.gateway.url(""), "link": stage.link().await,
         "key": stage.gateway.home.key(), "secret": KEY,
     });
-    let mut child = walk(&tools, &told);
+    let mut child = drive(&tools, "walk.mjs", &told);
     let mut input = child.stdin.take().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let walked = async {
@@ -226,4 +227,17 @@ async fn a_person_walks_through_every_page() {
     };
     let seen = tokio::time::timeout(WALK, walked).await;
     assert_eq!(seen, Ok(true), "the walk did not come to its end");
+}
+
+#[tokio::test]
+async fn a_page_that_stays_open_says_whether_it_follows() {
+    let Some(tools) = Tools::find() else {
+        return;
+    };
+    let told = json!({ "modules": tools.modules, "chromium": tools.chromium });
+    let child = drive(&tools, "live.mjs", &told);
+    let ended = tokio::time::timeout(WALK, child.wait_with_output()).await;
+    let output = ended.unwrap().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(output.stdout, b"seen\n");
 }
