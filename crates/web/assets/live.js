@@ -37,21 +37,37 @@
     return typing || chosen;
   };
 
+  const named = (one) => {
+    const names = ["id", "class", "href", "action", "aria-label", "name", "value"];
+    return names.map((name) => one.getAttribute(name) || "").join(" ");
+  };
+
+  // What something in a part is, and what it is about: the row or question that it stands in, and
+  // the form that it sends. Buttons of two questions read the same.
+  const identity = (one) => {
+    const item = one.closest("article, tr, li");
+    const about = item && (item.id || named(item.querySelector("[href]") || item));
+    return [about, one.form && named(one.form), one.tagName, named(one)].join("\n");
+  };
+
+  // Puts the focus back on the same thing. Where that is gone, or another cannot be told from it, the
+  // focus is dropped: on another item, the next key would do what nobody meant.
+  const refocus = (part, what) => {
+    const all = [...part.querySelectorAll("a, button, summary, [tabindex]")];
+    const same = all.filter((one) => identity(one) === what);
+    if (same.length === 1) same[0].focus({ preventScroll: true });
+  };
+
   const swap = (old, fresh) => {
     if (old.innerHTML === fresh.innerHTML || busy(old)) return false;
     const active = document.activeElement;
-    const inside = active && old.contains(active);
-    const link = inside ? active.getAttribute("href") || active.getAttribute("aria-label") : null;
+    const what = active && old.contains(active) ? identity(active) : null;
     const open = [...old.querySelectorAll("details")].map((one) => one.open);
     const scrolled = [...old.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
     old.replaceChildren(...fresh.childNodes);
     old.querySelectorAll("details").forEach((one, at) => { one.open = open[at] || false; });
     old.querySelectorAll(".scroll").forEach((one, at) => { one.scrollLeft = scrolled[at] || 0; });
-    if (inside) {
-      const all = [...old.querySelectorAll("a, button, [tabindex]")];
-      const same = all.find((one) => (one.getAttribute("href") || one.getAttribute("aria-label")) === link);
-      if (same) same.focus({ preventScroll: true });
-    }
+    if (what !== null) refocus(old, what);
     return true;
   };
 

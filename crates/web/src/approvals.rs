@@ -74,7 +74,7 @@ fn question(visit: &Visit, one: &Value, now: Wall) -> Markup {
     let id = one.text("id");
     let action = format!("/ui/approvals/{}", encoded(id));
     html! {
-        article.panel.question aria-labelledby={ "q-" (plain(id)) } {
+        article.panel.question id={ "question-" (plain(id)) } aria-labelledby={ "q-" (plain(id)) } {
             h2 id={ "q-" (plain(id)) } {
                 (pieces::tool(one.text("server_name"), one.text("tool_name"))) " "
                 (pieces::risk(one.text("risk_level")))
