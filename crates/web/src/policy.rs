@@ -214,11 +214,17 @@ pub(crate) async fn change(State(site): Shared, Act { visit, form }: Act) -> Res
             return changing(&site, &visit, &form, Some(Err(fault))).await;
         }
     };
-    if form.get("act") == "save" {
+    if form.get("act") == "save" && was_shown(&form, &patch) {
         return save(&site, &visit, &form, &patch).await;
     }
     let shown = preview(&site, &visit, &form, &patch).await;
     changing(&site, &visit, &form, Some(shown)).await
+}
+
+/// Tells whether a change is the one whose effect stood beside the button: the text may have been
+/// edited since.
+fn was_shown(form: &Form, patch: &Value) -> bool {
+    serde_json::from_str::<Value>(form.get("shown")).is_ok_and(|shown| shown == *patch)
 }
 
 async fn preview(site: &Site, visit: &Visit, form: &Form, patch: &Value) -> Result<Value, Error> {
@@ -268,8 +274,13 @@ async fn changing(
     let example =
         "{\n  \"security\": {\n    \"flow_policy\": { \"internal_to_external\": \"deny\" }\n  }\n}";
     let since = or(form.get("since"), "168h");
+    let unsaved = form.get("act") == "save" && matches!(shown, Some(Ok(_)));
     let body = html! {
         (tabs("/ui/policy/change"))
+        @if unsaved {
+            p.notice.bad role="alert" { "The effect of this text was not shown before, so nothing was saved: \
+                look at it below, and save again." }
+        }
         section.panel {
             h2 { "A change of the configuration" }
             p.quiet { "What is laid over the file, as JSON: maps are merged, " code { "null" }
@@ -291,6 +302,7 @@ async fn changing(
                     }
                     button.primary type="submit" name="act" value="preview" { "Show the effect" }
                     @if matches!(shown, Some(Ok(_))) {
+                        input type="hidden" name="shown" value=(form.get("patch"));
                         button.danger type="submit" name="act" value="save" { "Save and put in force" }
                     }
                 }

@@ -334,7 +334,7 @@ fn acts() -> Vec<(
         (
             "/ui/policy/change",
             "/ui/policy/change",
-            "act=save&patch=%7B%22a%22%3A1%7D",
+            "act=save&patch=%7B%22a%22%3A1%7D&shown=%7B+%22a%22%3A1+%7D",
             "/config/apply",
             json!({ "patch": { "a": 1 } }),
         ),
@@ -366,6 +366,38 @@ async fn every_form_asks_the_interface_for_what_it_says() {
         let refused = stage.post(action, &cookie, "token=x").await;
         assert_eq!(refused.status, StatusCode::FORBIDDEN, "{action}");
     }
+}
+
+/// Regression for #8: what was edited after its effect was shown was saved unseen.
+#[tokio::test]
+async fn a_change_is_saved_only_as_it_was_shown() {
+    let stage = Stage::new(hostile);
+    let cookie = stage.login().await;
+    let token = stage
+        .get("/ui/policy/change", &cookie)
+        .await
+        .token()
+        .to_owned();
+    let edited = "act=save&patch=%7B%22a%22%3A2%7D";
+    for shown in ["", "&shown=%7B%22a%22%3A1%7D", "&shown=%7B"] {
+        let form = format!("token={token}&{edited}{shown}");
+        let page = stage.post("/ui/policy/change", &cookie, &form).await;
+        assert!(page.text.contains("nothing was saved"), "{}", page.text);
+        assert!(
+            page.text
+                .contains("name=\"shown\" value=\"{&quot;a&quot;:2}\""),
+            "{}",
+            page.text
+        );
+    }
+    assert_eq!(stage.asked("POST /api/v1/config/apply").len(), 0);
+    let replayed = stage.asked("POST /api/v1/policy/replay");
+    assert!(
+        replayed
+            .iter()
+            .all(|one| one.body["patch"] == json!({ "a": 2 }))
+    );
+    assert_eq!(replayed.len(), 3);
 }
 
 #[tokio::test]
