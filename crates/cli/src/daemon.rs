@@ -182,7 +182,7 @@ impl Daemon {
         let gateway = Gateway::new(parts)?;
         tokio::spawn(Arc::clone(&gateway).hear_others());
         tokio::spawn(Arc::clone(&gateway).relay());
-        tokio::spawn(Arc::clone(&gateway).tell_heard());
+        tokio::spawn(Arc::clone(&gateway).tell_others());
         let running = Running {
             gateway: Arc::downgrade(&gateway),
             engine,

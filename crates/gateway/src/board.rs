@@ -2,13 +2,16 @@
 //! may answer there, and who asked hears of it. Answers stand on the board, so that a notice that was
 //! missed delays one and loses none.
 //!
+//! What could not be written there is written when it can be, and what the store forgot is written
+//! again: who reads the board also looks what it does not say yet.
+//!
 //! An answer that no call waits for any more, and one that counts for a session, are kept where every
 //! gateway finds them: the same call may come again by another. The first counts once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use mcpproxy_core::{ApprovalNote, CallId, Id128, Journal, LiveFault, LiveStore};
+use mcpproxy_core::{ApprovalNote, CallId, Id128, Journal, LiveFault, LiveStore, Wall};
 use mcpproxy_engine::{Approval, Asked, Event, Happening, Kept, Said, Settled};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,7 +86,7 @@ impl Answered {
 }
 
 /// What stands on the board.
-#[derive(Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Entry {
     /// A question, until when it waits, and what is shown of it.
@@ -115,6 +118,8 @@ impl Default for Board {
         Self(Mutex::new(Read {
             journal: Journal::new(ROOM, ENTRIES),
             waiting: BTreeMap::new(),
+            told: BTreeSet::new(),
+            unsaid: Vec::new(),
         }))
     }
 }
@@ -123,6 +128,10 @@ impl Default for Board {
 struct Read {
     journal: Journal,
     waiting: BTreeMap<String, Waiting>,
+    /// Questions of this gateway that the board may say to be waiting.
+    told: BTreeSet<String>,
+    /// Answers to questions of other gateways that are not on the board yet.
+    unsaid: Vec<Entry>,
 }
 
 /// What somebody said at another gateway.
@@ -142,24 +151,61 @@ struct Waiting {
 }
 
 impl Read {
-    /// Writes on the board, and reads what others wrote; returns their answers.
-    async fn exchange(
+    /// Writes on the board what it does not say yet of the questions that wait `here`, each as `asked`
+    /// has it, and reads what others wrote; returns their answers.
+    async fn exchange<Q>(
         &mut self,
         live: &dyn LiveStore,
-        entry: Option<&Entry>,
+        here: &BTreeMap<String, Q>,
+        asked: impl Fn(&Q) -> Entry,
         rest: Duration,
     ) -> Result<Vec<Answer>, LiveFault> {
-        let entry = entry.map(|entry| serde_json::to_vec(entry).unwrap_or_default());
-        let append = entry.into_iter().collect();
-        let turn = self.journal.turn(live, append, rest).await?;
         let mut answers = Vec::new();
-        for bytes in turn.entries {
-            // What is not understood was written by a later version.
-            if let Ok(entry) = serde_json::from_slice(&bytes) {
-                self.take(entry, &mut answers);
+        loop {
+            let owed = self.owed(here, &asked);
+            let append = owed
+                .iter()
+                .map(|one| serde_json::to_vec(one).unwrap_or_default());
+            let turn = self.journal.turn(live, append.collect(), rest).await?;
+            if turn.forgot {
+                // Those that ended meanwhile may still be listed by who read them before.
+                self.told.retain(|id| !here.contains_key(id));
+            }
+            self.unsaid.clear();
+            for entry in &owed {
+                self.wrote(entry);
+            }
+            for bytes in turn.entries {
+                // What is not understood was written by a later version.
+                if let Ok(entry) = serde_json::from_slice(&bytes) {
+                    self.take(entry, &mut answers);
+                }
+            }
+            if !turn.forgot {
+                return Ok(answers);
             }
         }
-        Ok(answers)
+    }
+
+    /// Returns what the board does not say yet.
+    fn owed<Q>(&self, here: &BTreeMap<String, Q>, asked: impl Fn(&Q) -> Entry) -> Vec<Entry> {
+        let untold = here.iter().filter(|(id, _)| !self.told.contains(*id));
+        let ended = self.told.iter().filter(|id| !here.contains_key(*id));
+        let ended = ended.map(|id| Entry::Ended { id: id.clone() });
+        let untold = untold.map(|(_, one)| asked(one));
+        untold
+            .chain(ended)
+            .chain(self.unsaid.iter().cloned())
+            .collect()
+    }
+
+    /// Notes what stands on the board now.
+    fn wrote(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Asked { id, .. } => drop(self.told.insert(id.clone())),
+            Entry::Ended { id } => drop(self.told.remove(id)),
+            Entry::Answered { .. } => {}
+        }
     }
 
     fn take(&mut self, entry: Entry, answers: &mut Vec<Answer>) {
@@ -266,7 +312,7 @@ impl Gateway {
             // Of two calls that are the same, the one that took the answer has it.
             return Some(Ok(Answered::read(&answer).unwrap_or((Said::No, None))));
         }
-        self.read_board().await;
+        self.share_questions().await;
         let board = self.board.0.lock().await;
         let mut waiting = board.waiting.iter();
         let same = waiting.find(|(_, one)| one.name == names.answer && one.until > now.0);
@@ -280,13 +326,18 @@ impl Gateway {
         same.filter(|id| !own(id)).map(Err)
     }
 
-    /// Writes on the board, and acts on what others wrote there.
-    async fn write_on_board(&self, entry: Option<&Entry>) {
+    /// Lets other gateways see what waits here, and acts on what they wrote on the board.
+    pub(crate) async fn share_questions(&self) {
         let Some(live) = &self.live else { return };
         let rest = self.engine.patience().unwrap_or_default() * 2;
-        let mut board = self.board.0.lock().await;
         let rest = rest.max(Duration::from_mins(1));
-        let answers = board.exchange(&**live, entry, rest).await;
+        let mut board = self.board.0.lock().await;
+        // Listed once nobody else writes: of a question that is told meanwhile this would say that it ended.
+        let here = self.engine.approvals().list(self.clock.tick());
+        let here = here.into_iter().map(|one| (one.id.to_string(), one));
+        let asked = |one: &Approval| self.on_board(one);
+        let here = here.collect();
+        let answers = board.exchange(&**live, &here, asked, rest).await;
         drop(board);
         match answers {
             Ok(answers) => {
@@ -298,34 +349,23 @@ impl Gateway {
         }
     }
 
-    /// Reads what others wrote on the board.
-    pub(crate) async fn read_board(&self) {
-        self.write_on_board(None).await;
-    }
-
-    /// Lets other gateways see a question that waits here.
-    pub(crate) async fn put_on_board(&self, id: CallId) {
-        if self.live.is_none() {
-            return;
+    /// Returns a question that waits here as it stands on the board.
+    fn on_board(&self, shown: &Approval) -> Entry {
+        let until = Wall::from_rfc3339(&shown.expires_at);
+        let name = self.engine.approvals().name_of(shown.id);
+        Entry::Asked {
+            id: shown.id.to_string(),
+            until: until.unwrap_or_else(|| self.clock.wall()).0,
+            name: name.unwrap_or_default(),
+            shown: serde_json::to_value(shown).unwrap_or_default(),
         }
-        let waiting = self.engine.approvals().list(self.clock.tick());
-        let Some(shown) = waiting.into_iter().find(|one| one.id == id) else {
-            return;
-        };
-        let patience = self.engine.patience().unwrap_or_default();
-        let entry = Entry::Asked {
-            id: id.to_string(),
-            until: self.clock.wall().after(patience).0,
-            name: self.engine.approvals().name_of(id).unwrap_or_default(),
-            shown: serde_json::to_value(&shown).unwrap_or_default(),
-        };
-        self.write_on_board(Some(&entry)).await;
     }
 
     /// Takes a question that was answered here from the board.
     pub(crate) async fn take_from_board(&self, id: CallId) {
-        let id = id.to_string();
-        self.write_on_board(Some(&Entry::Ended { id })).await;
+        // It may be there although nobody said so, as where the store answered too late.
+        self.board.0.lock().await.told.insert(id.to_string());
+        self.share_questions().await;
     }
 
     /// Returns the questions that wait at other gateways, oldest first.
@@ -333,7 +373,7 @@ impl Gateway {
         if self.live.is_none() {
             return Vec::new();
         }
-        self.read_board().await;
+        self.share_questions().await;
         let here = self.engine.approvals().list(self.clock.tick());
         let here: Vec<String> = here.iter().map(|one| one.id.to_string()).collect();
         let now = self.clock.wall().0;
@@ -350,9 +390,12 @@ impl Gateway {
         if !others.iter().any(|one| one["id"] == *id) {
             return false;
         }
+        let mut board = self.board.0.lock().await;
+        board.waiting.remove(id);
         let (id, by) = (id.to_owned(), name(by));
-        self.write_on_board(Some(&Entry::Answered { id, decision, by }))
-            .await;
+        board.unsaid.push(Entry::Answered { id, decision, by });
+        drop(board);
+        self.share_questions().await;
         self.announce(Notice::Answered).await;
         true
     }
@@ -368,7 +411,90 @@ fn name(by: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mcpproxy_testkit::MemoryLive;
+
     use super::*;
+
+    const REST: Duration = Duration::from_mins(1);
+
+    /// One gateway at the board.
+    struct Side {
+        live: MemoryLive,
+        board: Read,
+        here: BTreeMap<String, String>,
+    }
+
+    impl Side {
+        fn new(live: &MemoryLive) -> Self {
+            Self {
+                live: live.clone(),
+                board: Board::default().0.into_inner(),
+                here: BTreeMap::new(),
+            }
+        }
+
+        fn ask(&mut self, id: &str) {
+            self.here.insert(id.to_owned(), id.to_owned());
+        }
+
+        /// Returns the answers, or nothing where the store is away.
+        async fn share(&mut self) -> Option<Vec<String>> {
+            let asked = |id: &String| Entry::Asked {
+                id: id.clone(),
+                until: 1,
+                name: String::new(),
+                shown: Value::Null,
+            };
+            let Self { live, board, here } = self;
+            let answers = board.exchange(live, here, asked, REST).await.ok()?;
+            Some(answers.into_iter().map(|one| one.id).collect())
+        }
+
+        /// What waits anywhere, as far as was read.
+        async fn waiting(&mut self) -> Vec<String> {
+            self.share().await.unwrap();
+            self.board.waiting.keys().cloned().collect()
+        }
+    }
+
+    /// Regression for #8: what was put or ended while the store was away was never told.
+    #[tokio::test]
+    async fn what_could_not_be_told_is_told_when_the_store_is_back_and_what_it_forgot_again() {
+        for forgets in [false, true] {
+            let live = MemoryLive::default();
+            let (mut one, mut other) = (Side::new(&live), Side::new(&live));
+            one.ask("before");
+            one.ask("ends");
+            one.share().await.unwrap();
+            assert_eq!(other.waiting().await, ["before", "ends"]);
+            live.lose(true);
+            one.ask("meanwhile");
+            one.here.remove("ends");
+            assert_eq!(one.share().await, None);
+            let (id, decision) = ("before".to_owned(), Decision::Approve);
+            let by = "owner".to_owned();
+            let answer = Entry::Answered { id, decision, by };
+            other.board.waiting.remove("before");
+            other.board.unsaid.push(answer);
+            assert_eq!(other.share().await, None);
+            live.lose(false);
+            if forgets {
+                live.forget();
+            }
+            // One that comes later knows of it, too, and nothing is told twice.
+            one.share().await.unwrap();
+            let mut late = Side::new(&live);
+            assert_eq!(late.waiting().await, ["before", "meanwhile"], "{forgets}");
+            assert_eq!(other.waiting().await, ["meanwhile"], "{forgets}");
+            assert_eq!(one.share().await.unwrap(), ["before"], "{forgets}");
+            let entries = live.entries();
+            assert!(one.share().await.unwrap().is_empty());
+            assert_eq!(live.entries(), entries, "{forgets}");
+            one.here.remove("before");
+            one.share().await.unwrap();
+            assert_eq!(other.waiting().await, ["meanwhile"], "{forgets}");
+        }
+    }
 
     /// Regression for #8: nothing named who had answered at another gateway.
     #[test]

@@ -265,7 +265,7 @@ async fn queued(at: &At<'_>, asked: &mut Asked) -> Result<Said, Failure> {
         .tell(Event::approval_requested(&asked.call, id));
     let put = Happening::Asked(Box::new(asked.call.clone()));
     engine.chronicle(put).await;
-    at.gateway.put_on_board(id).await;
+    at.gateway.share_questions().await;
     match timeout_at(at.deadline.min(lapses), answered).await {
         Ok(Ok(said)) => Ok(said),
         Ok(Err(_)) => Ok(Said::Nothing),

@@ -4,8 +4,6 @@
 //! No hook waits for this: what is new is looked for now and then, and told in one go.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
 
 use mcpproxy_core::{LiveFault, LiveStore};
 use mcpproxy_engine::HeardNews;
@@ -16,25 +14,14 @@ use crate::notices::Notice;
 
 /// Where it is kept what was heard; for as long as it counts.
 const HEARD: &str = "heard";
-/// How often what is new is looked for.
-const LOOK: Duration = Duration::from_secs(1);
 
 impl Gateway {
-    /// Tells other gateways what hooks told this one, for as long as it runs.
-    pub async fn tell_heard(self: Arc<Self>) {
-        let Some(live) = self.live.clone() else {
-            return;
-        };
-        loop {
-            tokio::select! {
-                () = tokio::time::sleep(LOOK) => {}
-                () = self.stopped() => return,
-            }
-            let news = self.engine.heard_news();
-            // What cannot be told now is still news afterwards.
-            if !news.is_empty() && self.share_heard(&*live, news.clone()).await.is_ok() {
-                self.engine.told_heard(&news);
-            }
+    /// Tells other gateways what hooks told this one, where that is news.
+    pub(crate) async fn tell_heard(&self, live: &dyn LiveStore) {
+        let news = self.engine.heard_news();
+        // What cannot be told now is still news afterwards.
+        if !news.is_empty() && self.share_heard(live, news.clone()).await.is_ok() {
+            self.engine.told_heard(&news);
         }
     }
 

@@ -5,6 +5,7 @@
 //! decides about a call: that is the engine's.
 
 pub mod access;
+mod again;
 mod aim;
 mod arrived;
 mod asides;

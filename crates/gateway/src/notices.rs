@@ -207,7 +207,7 @@ impl Gateway {
         self.catch_up_heard(live).await;
         self.share_tokens().await;
         self.read_decisions().await;
-        self.read_board().await;
+        self.share_questions().await;
     }
 
     async fn told(self: &Arc<Self>, told: Told) {
@@ -224,7 +224,7 @@ impl Gateway {
                 }
             }
             Notice::Decided => self.read_decisions().await,
-            Notice::Answered => self.read_board().await,
+            Notice::Answered => self.share_questions().await,
             Notice::Tokens => self.share_tokens().await,
             Notice::Watching => self.watched_elsewhere(),
             Notice::Happened { events, missed } => self.happened_elsewhere(events, missed),

@@ -4,6 +4,7 @@
 //!
 //! Each test asserts what arrived outside. The control shows the leak: two gateways without Redis.
 
+mod away;
 mod remembered;
 mod shown;
 mod together;
