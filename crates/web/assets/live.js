@@ -62,10 +62,10 @@
     if (old.innerHTML === fresh.innerHTML || busy(old)) return false;
     const active = document.activeElement;
     const what = active && old.contains(active) ? identity(active) : null;
-    const open = [...old.querySelectorAll("details")].map((one) => one.open);
+    const open = [...old.querySelectorAll("details[open]")].map(identity);
     const scrolled = [...old.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
     old.replaceChildren(...fresh.childNodes);
-    old.querySelectorAll("details").forEach((one, at) => { one.open = open[at] || false; });
+    old.querySelectorAll("details").forEach((one) => { one.open = open.includes(identity(one)); });
     old.querySelectorAll(".scroll").forEach((one, at) => { one.scrollLeft = scrolled[at] || 0; });
     if (what !== null) refocus(old, what);
     return true;

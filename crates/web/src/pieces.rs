@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::look::Look as _;
-use crate::shown::{plain, short, whole};
+use crate::shown::{line, plain, short, whole};
 
 /// Heads of columns that hold numbers.
 const NUMBERS: [&str; 11] = [
@@ -136,6 +136,15 @@ pub(crate) fn tool(server: &str, tool: &str) -> Markup {
     html! { span.name {
         (short(server)) @if !server.is_empty() && !tool.is_empty() { span.quiet { ":" } } (short(tool))
     } }
+}
+
+/// What a tool says about itself: its first line, and all of it for whoever opens that.
+pub(crate) fn description(text: &str) -> Markup {
+    html! {
+        @if line(text).is_cut() {
+            details { summary { (line(text)) } p.wrapped { (whole(text)) } }
+        } @else { (whole(text)) }
+    }
 }
 
 /// A link to the record of a read; nothing where it has none, as what an upstream said unasked.

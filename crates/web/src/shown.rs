@@ -7,6 +7,9 @@ use mcpproxy_text::decode::is_hidden;
 /// Characters that a cell of a table shows.
 const SHORT: usize = 80;
 
+/// Characters of a first line that stand for the whole text.
+const LINE: usize = 160;
+
 /// Text that is not to be trusted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown<'a> {
@@ -25,6 +28,15 @@ pub(crate) fn whole(text: &str) -> Shown<'_> {
 /// Shows the beginning of a text.
 pub(crate) fn short(text: &str) -> Shown<'_> {
     Shown { text, most: SHORT }
+}
+
+/// Shows the first line of a text, as far as it is not long.
+pub(crate) fn line(text: &str) -> Shown<'_> {
+    let first = text.lines().next().unwrap_or_default();
+    Shown {
+        text: text.trim_end(),
+        most: first.chars().count().min(LINE),
+    }
 }
 
 /// Shows the first characters of an id; the rest tells nobody anything.
@@ -48,6 +60,13 @@ impl Render for Shown<'_> {
         if chars.next().is_some() {
             buffer.push('…');
         }
+    }
+}
+
+impl Shown<'_> {
+    /// Tells whether there is more than what is shown.
+    pub(crate) fn is_cut(self) -> bool {
+        self.text.chars().nth(self.most).is_some()
     }
 }
 
@@ -106,6 +125,16 @@ mod tests {
         let cut = html!((short(&long))).into_string();
         assert_eq!(cut, format!("{}…", "é".repeat(SHORT)));
         assert_eq!(html!((short("abc"))).into_string(), "abc");
+        for (text, expect) in [
+            ("Echoes.\nIMPORTANT: more", "Echoes.…"),
+            ("Echoes.\n", "Echoes."),
+            ("", ""),
+        ] {
+            assert_eq!(html!((line(text))).into_string(), expect);
+            assert_eq!(line(text).is_cut(), expect.ends_with('…'));
+        }
+        let long = "é".repeat(LINE + 1);
+        assert!(line(&long).is_cut() && !line("é").is_cut());
         assert_eq!(
             html!((id("01JABCDEFGHJKMNPQRSTVWXYZ0"))).into_string(),
             "01JABCDEFG"

@@ -368,6 +368,23 @@ async fn every_form_asks_the_interface_for_what_it_says() {
     }
 }
 
+/// Regression for #8: of an approved tool only the first line could be read, and no page led to it.
+#[tokio::test]
+async fn all_that_a_tool_says_is_there_and_what_is_folded_is_marked() {
+    let stage = Stage::new(hostile);
+    let cookie = stage.login().await;
+    let list = stage.get("/ui/tools", &cookie).await;
+    let folded = "<summary>One line.…</summary><p class=\"wrapped\">One line.\n&lt;img";
+    assert!(list.text.contains(folded), "{}", list.text);
+    assert!(
+        list.text.contains("<a href=\"/ui/tools/s/t\">"),
+        "{}",
+        list.text
+    );
+    let own = stage.get("/ui/tools/s/t", &cookie).await;
+    assert!(own.text.contains("One line.\n&lt;img"), "{}", own.text);
+}
+
 /// Regression for #8: what was edited after its effect was shown was saved unseen.
 #[tokio::test]
 async fn a_change_is_saved_only_as_it_was_shown() {

@@ -153,9 +153,9 @@ fn all(tools: &Value) -> Markup {
     let rows = html! { @for one in tools {
         @let (server, tool) = one.text("name").split_once(':').unwrap_or(("", one.text("name")));
         tr {
-            td { (pieces::tool(server, tool)) }
+            td { a href={ "/ui/tools/" (encoded(server)) "/" (encoded(tool)) } { (pieces::tool(server, tool)) } }
             td { (pieces::health(one.text("state"))) }
-            td.wide { (whole(one.text("description"))) }
+            td.wide { (pieces::description(one.text("description"))) }
         }
     } };
     html! {
@@ -283,7 +283,7 @@ async fn acted(site: &Site, visit: &Visit, name: &str, form: &Form) -> Result<St
     Ok(done.text("done").to_owned())
 }
 
-/// Shows what changed in a tool since it was approved.
+/// Shows a tool: what it says about itself, and what changed in it since it was approved.
 pub(crate) async fn diff(
     State(site): Shared,
     visit: Visit,
@@ -295,12 +295,21 @@ pub(crate) async fn diff(
         encoded(&tool)
     );
     let found = site.api.get(&visit.viewer, &path).await;
+    let tools = site.api.get(&visit.viewer, "/tools").await;
     let now = site.clock.wall();
     let page = found.map(|found| {
         let title = format!("{}:{}", plain(&server), plain(&tool));
-        Page::new(Section::Tools, title, diff::body(&visit, &found, now))
+        let said = described(tools.as_ref().ok(), &format!("{server}:{tool}"));
+        Page::new(Section::Tools, title, diff::body(&visit, &found, said, now))
     });
     site.show(&visit, Section::Tools, page).await
+}
+
+/// Finds what a tool says about itself now; nothing for what is no tool, or is not offered.
+fn described<'a>(tools: Option<&'a Value>, name: &str) -> Option<&'a str> {
+    let tools = tools.and_then(Value::as_array)?;
+    let found = tools.iter().find(|one| one.text("name") == name)?;
+    Some(found.text("description"))
 }
 
 /// Takes the owner's word on a tool.

@@ -32,7 +32,7 @@ pub(super) struct Tool {
     state: &'static str,
     /// Why it may not be used.
     reason: Option<String>,
-    /// The first line of what it says about itself.
+    /// What it says about itself, whole as agents get it.
     description: String,
 }
 
@@ -55,7 +55,6 @@ pub(super) async fn tools(AxumState(gateway): Shared, who: Who) -> Response {
     for upstream in &known {
         for card in &upstream.listed().tools {
             let description = card.string(&["description"]).unwrap_or_default();
-            let first = description.lines().next().unwrap_or_default();
             let name = format!("{}:{}", upstream.name(), card.name);
             let held = gateway
                 .engine
@@ -65,7 +64,7 @@ pub(super) async fn tools(AxumState(gateway): Shared, who: Who) -> Response {
                 name,
                 state,
                 reason: held.map(|held| held.reason),
-                description: first.to_owned(),
+                description,
             });
         }
     }

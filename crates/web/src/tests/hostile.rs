@@ -64,7 +64,9 @@ pub(super) fn hostile(path: &str) -> Value {
         "/api/v1/hooks" => {
             json!({ "hooks": [{ "name": HOSTILE, "description": HOSTILE, "message": HOSTILE }] })
         }
-        "/api/v1/tools" => json!([{ "name": HOSTILE, "state": HOSTILE, "reason": HOSTILE }]),
+        "/api/v1/tools" => json!([{ "name": HOSTILE, "state": HOSTILE, "reason": HOSTILE,
+            "description": HOSTILE },
+            { "name": "s:t", "state": "approved", "description": format!("One line.\n{HOSTILE}") }]),
         path if path.starts_with("/api/v1/servers/s/") => json!({ "done": HOSTILE }),
         path if path.ends_with("/tools") => json!({ "quarantine": [{ "server_name": HOSTILE,
             "name": HOSTILE, "state": HOSTILE, "reason": HOSTILE, "by": HOSTILE, "since": HOSTILE }] }),

@@ -1,4 +1,5 @@
-//! What changed in a tool, side by side: as it was approved, and as it is offered now.
+//! One tool: what it says about itself, and what changed in it, side by side: as it was approved, and
+//! as it is offered now.
 
 use maud::{Markup, html};
 use mcpproxy_core::Wall;
@@ -15,8 +16,8 @@ use crate::shown::{plain, whole};
 /// Characters of a text up to which its words are compared; a longer one is shown as it is.
 const COMPARED: usize = 20_000;
 
-/// The page.
-pub(super) fn body(visit: &Visit, diff: &Value, now: Wall) -> Markup {
+/// The page; with what the tool says about itself, where it is a tool that is offered.
+pub(super) fn body(visit: &Visit, diff: &Value, said: Option<&str>, now: Wall) -> Markup {
     let (server, name) = (diff.text("server_name"), diff.text("name"));
     let state = diff.text("state");
     let standing = html! {
@@ -33,6 +34,10 @@ pub(super) fn body(visit: &Visit, diff: &Value, now: Wall) -> Markup {
         p.crumbs { a href="/ui/tools" { "Tools" } " / "
             a href={ "/ui/tools/" (encoded(server)) } { (whole(server)) } " / " (whole(name)) }
         (panel("Standing", &standing))
+        @if let Some(said) = said {
+            // Whole, as agents read it: what a first line leaves out is where an order would stand.
+            (panel("What it says about itself", &html! { p.wrapped { (whole(said)) } }))
+        }
         (panel("What changed since it was approved", &changes(diff)))
         (panel("Fingerprints", &html! { div.code { (pieces::tree(diff.part("fingerprint"))) } }))
     }

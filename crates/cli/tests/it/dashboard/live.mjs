@@ -117,7 +117,7 @@ const focus = async () => {
     <button name="decision" value="deny">Deny</button></form></article>`;
   const row = (name) => `<tr><td><a href="/ui/tools/s/${name}">${name}</a></td><td>
     <form method="post" action="/ui/tools/s/${name}"><a class="button" href="/ui/tools/s/${name}">Review</a>
-    <button name="act" value="block">Block</button></form></td></tr>`;
+    <button name="act" value="block">Block</button></form><details><summary>${name}</summary>all</details></td></tr>`;
   const all = (ids, names) => `<div id="questions" data-live>${ids.map(question).join("")}</div>
     <div id="withheld" data-live><table>${names.map(row).join("")}</table></div>`;
   const page = await open(on, all([1, 2], ["b", "c"]));
@@ -145,6 +145,10 @@ const focus = async () => {
   await page.locator("tr").nth(2).getByRole("link", { name: "Review" }).focus();
   await update([0, 1, 2, 3], ["0", "a", "b", "c"]);
   assert.equal(await page.evaluate(() => document.activeElement.closest("tr").rowIndex), 3);
+  await page.locator("tr").nth(1).locator("summary").click();
+  await update([0, 1, 2], ["a", "b", "c"]);
+  const opened = await page.locator("details[open]").allTextContents();
+  assert.deepEqual(opened, ["aall"]);
   // What had the focus is gone: nothing else has it.
   await page.locator("#q-2").getByRole("button", { name: "Approve once" }).focus();
   await update([0, 1], ["a", "b", "c"]);
