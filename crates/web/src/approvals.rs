@@ -76,7 +76,7 @@ fn question(visit: &Visit, one: &Value, now: Wall) -> Markup {
     html! {
         article.panel.question id={ "question-" (plain(id)) } aria-labelledby={ "q-" (plain(id)) } {
             h2 id={ "q-" (plain(id)) } {
-                (pieces::tool(one.text("server_name"), one.text("tool_name"))) " "
+                (pieces::full_tool(one.text("server_name"), one.text("tool_name"))) " "
                 (pieces::risk(one.text("risk_level")))
             }
             p.said { (whole(one.text("reason"))) }
@@ -123,7 +123,17 @@ fn about(one: &Value, now: Wall) -> Markup {
             h3 { "Arguments of the call, masked" }
             pre.code tabindex="0" { code { (whole(arguments)) }
                 @if one.is("arguments_truncated") { span.quiet { " … cut" } } }
+            @if one.is("arguments_truncated") { (unseen(arguments)) }
         }
+    }
+}
+
+/// Says so where an answer would be about more than what is shown.
+fn unseen(shown: &str) -> Markup {
+    html! {
+        p.problem { "These are only the first " (shown.len()) " bytes. The rest would leave as well, is not \
+            kept here, and cannot be looked at: only the agent has it. Deny the call where the answer \
+            depends on it." }
     }
 }
 
@@ -235,7 +245,7 @@ fn rule_body(
     );
     let path = format!("/ui/approvals/{}/rule", encoded(question.text("id")));
     html! {
-        p.crumbs { a href="/ui/approvals" { "Approvals" } " / " (pieces::tool(server, tool)) }
+        p.crumbs { a href="/ui/approvals" { "Approvals" } " / " (pieces::full_tool(server, tool)) }
         nav.tabs aria-label="What the rule says" { @for (name, label) in ACTIONS {
             a href={ (path) "?action=" (name) } aria-current=[(name == action).then_some("true")] { (label) }
         } }

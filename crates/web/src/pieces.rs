@@ -138,6 +138,13 @@ pub(crate) fn tool(server: &str, tool: &str) -> Markup {
     } }
 }
 
+/// The same whole, where a person decides about it: two names may differ at their ends only.
+pub(crate) fn full_tool(server: &str, tool: &str) -> Markup {
+    html! { span.name {
+        (whole(server)) @if !server.is_empty() && !tool.is_empty() { span.quiet { ":" } } (whole(tool))
+    } }
+}
+
 /// What a tool says about itself: its first line, and all of it for whoever opens that.
 pub(crate) fn description(text: &str) -> Markup {
     html! {

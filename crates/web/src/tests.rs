@@ -385,6 +385,31 @@ async fn all_that_a_tool_says_is_there_and_what_is_folded_is_marked() {
     assert!(own.text.contains("One line.\n&lt;img"), "{}", own.text);
 }
 
+/// Regression for #8: names that differ after eighty characters looked alike, and of cut arguments
+/// nothing said that the rest is approved unseen.
+#[tokio::test]
+async fn a_question_shows_what_is_approved_or_says_what_is_not_shown() {
+    let name = format!("{}_the_end", "a".repeat(100));
+    let tool = name.clone();
+    let stage = Stage::new(move |path| match path {
+        "/api/v1/approvals" => json!({ "approvals": [
+            { "id": "7", "server_name": "s", "tool_name": tool, "arguments": "{\"text\":\"x",
+              "arguments_truncated": true },
+        ] }),
+        "/api/v1/tools" => json!([{ "name": format!("s:{tool}"), "state": "approved" }]),
+        other => hostile(other),
+    });
+    let cookie = stage.login().await;
+    for path in ["/ui/approvals", "/ui/approvals/7/rule", "/ui/tools"] {
+        let page = stage.get(path, &cookie).await;
+        let heading = format!("<span class=\"quiet\">:</span>{name}</span>");
+        assert!(page.text.contains(&heading), "{path}: {}", page.text);
+    }
+    let page = stage.get("/ui/approvals", &cookie).await;
+    let unseen = "only the first 10 bytes. The rest would leave as well";
+    assert!(page.text.contains(unseen), "{}", page.text);
+}
+
 /// Regression for #8: what was edited after its effect was shown was saved unseen.
 #[tokio::test]
 async fn a_change_is_saved_only_as_it_was_shown() {

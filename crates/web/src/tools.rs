@@ -73,7 +73,7 @@ fn held(visit: &Visit, offers: &[Value], now: Wall) -> Markup {
             td { @if one.text("kind") == "server" {
                 a href={ "/ui/tools/" (encoded(server)) } { (pieces::tool(server, "")) }
             } @else {
-                a href={ "/ui/tools/" (encoded(server)) "/" (encoded(name)) } { (pieces::tool(server, name)) }
+                a href={ "/ui/tools/" (encoded(server)) "/" (encoded(name)) } { (pieces::full_tool(server, name)) }
             } }
             td { (whole(one.text("kind"))) }
             td { (pieces::health(one.text("state"))) }
@@ -153,7 +153,7 @@ fn all(tools: &Value) -> Markup {
     let rows = html! { @for one in tools {
         @let (server, tool) = one.text("name").split_once(':').unwrap_or(("", one.text("name")));
         tr {
-            td { a href={ "/ui/tools/" (encoded(server)) "/" (encoded(tool)) } { (pieces::tool(server, tool)) } }
+            td { a href={ "/ui/tools/" (encoded(server)) "/" (encoded(tool)) } { (pieces::full_tool(server, tool)) } }
             td { (pieces::health(one.text("state"))) }
             td.wide { (pieces::description(one.text("description"))) }
         }
