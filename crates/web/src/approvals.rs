@@ -37,6 +37,10 @@ pub(crate) async fn show(State(site): Shared, visit: Visit) -> Response {
         .get(&visit.viewer, "/activity?type=approval&limit=50")
         .await;
     let now = site.clock.wall();
+    let open = waiting
+        .as_ref()
+        .map_or(&[][..], |page| page.list("approvals"));
+    let open = open.iter().map(|one| one.text("id")).collect();
     let body = html! {
         @if visit.viewer.key().is_none() {
             section.panel {
@@ -51,7 +55,7 @@ pub(crate) async fn show(State(site): Shared, visit: Visit) -> Response {
             let records = page.list("activities");
             html! {
                 @if records.is_empty() { (pieces::empty("Nobody was asked so far.")) }
-                @else { (past::table(records, now)) }
+                @else { (past::table(records, &open, now)) }
             }
         })))
     };

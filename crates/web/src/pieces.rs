@@ -74,9 +74,10 @@ pub(crate) fn status(status: &str) -> Markup {
 }
 
 /// What was answered to a question; nothing was where it waits, or where a restart ended it.
-pub(crate) fn answer(word: Option<&str>) -> Markup {
+pub(crate) fn answer(word: Option<&str>, waits: bool) -> Markup {
     match word {
-        None => tag("high", "?", "no answer"),
+        None if waits => tag("high", "?", "waits"),
+        None => tag("none", "·", "no answer"),
         Some("approved") => tag("good", "✓", "approved"),
         Some("denied") => tag("critical", "✕", "denied"),
         Some(other) => tag("none", "·", other),

@@ -1,6 +1,6 @@
 //! What was asked before, and how each question was answered: two records of the log are one row.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 use mcpproxy_core::Wall;
@@ -15,7 +15,7 @@ const HEADS: [&str; 6] = [
     "Asked (UTC)",
     "Server and tool",
     "Answer",
-    "Answered (UTC)",
+    "Ended (UTC)",
     "By",
     "Session",
 ];
@@ -27,8 +27,9 @@ struct Row<'a> {
     answered: Option<&'a Value>,
 }
 
-/// The table of some records of questions and answers, newest first.
-pub(super) fn table(records: &[Value], now: Wall) -> Markup {
+/// The table of some records of questions and answers, newest first; `waiting` are the questions that
+/// can still be answered.
+pub(super) fn table(records: &[Value], waiting: &BTreeSet<&str>, now: Wall) -> Markup {
     let mut order = Vec::new();
     let mut rows: BTreeMap<&str, Row<'_>> = BTreeMap::new();
     for record in records {
@@ -44,16 +45,20 @@ pub(super) fn table(records: &[Value], now: Wall) -> Markup {
         // The last word counts.
         part.get_or_insert(record);
     }
-    let rows = order.iter().filter_map(|about| rows.get(about));
-    let rows = html! { @for one in rows { (row(*one, now)) } };
+    let rows = order
+        .iter()
+        .filter_map(|about| Some((about, rows.get(about)?)));
+    let rows = html! { @for (about, one) in rows { (row(*one, waiting.contains(about), now)) } };
     pieces::table("Asked before", &HEADS, &rows)
 }
 
-fn row(Row { asked, answered }: Row<'_>, now: Wall) -> Markup {
+fn row(Row { asked, answered }: Row<'_>, waits: bool, now: Wall) -> Markup {
     let Some(either) = asked.or(answered) else {
         return html! {};
     };
     let session = either.text("session_id");
+    // A question that lapsed is on record in the name of who asked: nobody answered it.
+    let by = answered.filter(|one| one.text("method") != "lapsed");
     let time = |one: Option<&Value>| {
         html! {
             @if let Some(one) = one {
@@ -68,13 +73,13 @@ fn row(Row { asked, answered }: Row<'_>, now: Wall) -> Markup {
             td.time { (time(asked)) }
             td.wide { (pieces::tool(either.text("server_name"), either.text("tool_name"))) }
             td {
-                (pieces::answer(answered.map(|one| one.text("method"))))
+                (pieces::answer(answered.map(|one| one.text("method")), waits))
                 @if answered.is_some_and(|one| one.part("approval").text("term") == "session") {
                     " for the session"
                 }
             }
             td.time { (time(answered)) }
-            td { @if let Some(one) = answered { (whole(one.text("principal"))) } }
+            td { @if let Some(one) = by { (whole(one.text("principal"))) } }
             td.code { @if !session.is_empty() {
                 a href={ "/ui/flows/" (encoded(session)) } { (id(session)) }
             } }

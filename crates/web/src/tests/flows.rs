@@ -292,11 +292,15 @@ async fn the_approvals_page_shows_how_each_question_was_answered() {
             "approval": { "term": term, "by": by } })
     };
     let page = shown("/ui/approvals", move |path| {
+        if path == "/api/v1/approvals" {
+            return json!({ "approvals": [{ "id": "open" }] });
+        }
         if !path.starts_with("/api/v1/activity?type=approval") {
             return json!({});
         }
         json!({ "activities": [
-            of("open", "requested", "agent"), of("yes", "approved", "owner"),
+            of("open", "requested", "agent"), of("gone", "requested", "agent"),
+            of("late", "lapsed", "who asked"), of("yes", "approved", "owner"),
             of("form", "denied", "agent"), of("yes", "requested", "agent"),
         ] })
     })
@@ -306,13 +310,17 @@ async fn the_approvals_page_shows_how_each_question_was_answered() {
         let found = rows[row];
         assert!(found.contains(call) && found.contains(answer), "{found}");
     };
-    assert_eq!(rows.len(), 3, "{page}");
-    check(0, "open", "no answer");
-    check(1, "yes", "approved");
-    check(1, "yes", "owner");
+    assert_eq!(rows.len(), 5, "{page}");
+    // Regression for #8: what waits had "no answer", and what lapsed was answered by who had asked.
+    check(0, "open", "waits");
+    check(1, "gone", "no answer");
+    check(2, "late", "lapsed");
+    assert!(!rows[2].contains("who asked"), "{page}");
+    check(3, "yes", "approved");
+    check(3, "yes", "owner");
     // Regression for #8: nothing told it from an answer that counts once.
-    check(1, "yes", "for the session");
-    assert!(!rows[2].contains("for the session"), "{page}");
-    check(1, "yes", "/ui/activity/yesrequested");
-    check(2, "form", "denied");
+    check(3, "yes", "for the session");
+    assert!(!rows[4].contains("for the session"), "{page}");
+    check(3, "yes", "/ui/activity/yesrequested");
+    check(4, "form", "denied");
 }
