@@ -112,7 +112,29 @@ pub(crate) async fn try_call(State(site): Shared, Act { visit, form }: Act) -> R
         }
         Err(fault) => Err(wrong(format!("the arguments are not JSON: {fault}"))),
     };
-    tried(&site, &visit, &form, Some(explained)).await
+    let barred = barred(&site, &visit, form.get("server").trim()).await;
+    tried(&site, &visit, &form, Some((explained, barred))).await
+}
+
+/// Why a real call would be refused before the policy is asked, if it would be: the policy judges
+/// calls to upstreams that do not exist as well, and knows of no order to stop.
+async fn barred(site: &Site, visit: &Visit, server: &str) -> Option<String> {
+    let get = async |path: &str| site.api.get(&visit.viewer, path).await;
+    let known = get(&format!("/servers/{}", encoded(server))).await;
+    let stops = get("/stops").await.unwrap_or_default();
+    let covers = [String::from("all"), format!("upstream:{server}")];
+    let mut stops = stops.as_array().into_iter().flatten();
+    let stopped = stops.find_map(|one| covers.iter().find(|scope| *one == **scope));
+    match (known, stopped) {
+        (Err(Error::Refused { status, .. }), _) if status == StatusCode::NOT_FOUND => {
+            Some(format!("no server is named `{server}`"))
+        }
+        (Ok(known), _) if known.get("enabled") == Some(&Value::Bool(false)) => {
+            Some(format!("`{server}` is disabled"))
+        }
+        (_, Some(scope)) => Some(format!("calls are stopped (`{scope}`)")),
+        _ => None,
+    }
 }
 
 fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
@@ -135,7 +157,7 @@ async fn tried(
     site: &Site,
     visit: &Visit,
     form: &Form,
-    explained: Option<Result<Value, Error>>,
+    explained: Option<(Result<Value, Error>, Option<String>)>,
 ) -> Response {
     let body = html! {
         (tabs("/ui/policy/try"))
@@ -160,7 +182,11 @@ async fn tried(
                 div.buttons { button.primary type="submit" { "Try it" } }
             }
         }
-        @if let Some(explained) = &explained {
+        @if let Some((explained, barred)) = &explained {
+            @if let Some(why) = barred {
+                p.notice.bad role="alert" { "A real call would be refused: " (whole(why))
+                    ". What stands below is what the policy alone says." }
+            }
             (panel("What would happen", &pieces::found(explained, explanation)))
         }
     };

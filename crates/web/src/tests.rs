@@ -442,6 +442,36 @@ async fn a_change_is_saved_only_as_it_was_shown() {
     assert_eq!(replayed.len(), 3);
 }
 
+/// Regression for #8: of a misspelled server, and of one whose calls are stopped, it said "allow".
+#[tokio::test]
+async fn a_tried_call_says_what_refuses_it_before_the_policy() {
+    let stage = Stage::new(|path| match path {
+        "/api/v1/servers/s" | "/api/v1/servers/held" => json!({ "enabled": true }),
+        "/api/v1/servers/off" => json!({ "enabled": false }),
+        "/api/v1/stops" => json!(["upstream:held", "session:s"]),
+        "/api/v1/servers/nosuch" => Value::Null,
+        other => hostile(other),
+    });
+    let cookie = stage.login().await;
+    let token = stage.get("/ui/", &cookie).await.token().to_owned();
+    for (server, expect) in [
+        ("s", None),
+        ("off", Some("`off` is disabled")),
+        ("held", Some("calls are stopped (`upstream:held`)")),
+        ("nosuch", Some("no server is named `nosuch`")),
+    ] {
+        let form = format!("token={token}&server={server}&tool=t");
+        let page = stage.post("/ui/policy/try", &cookie, &form).await;
+        let refused = page.text.contains("A real call would be refused");
+        assert_eq!(refused, expect.is_some(), "{}", page.text);
+        assert!(
+            page.text.contains(expect.unwrap_or_default()),
+            "{}",
+            page.text
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_session_without_the_key_is_told_so_and_can_show_it_later() {
     let stage = Stage::new(hostile);
