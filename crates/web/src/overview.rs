@@ -93,7 +93,10 @@ fn tiles(summary: Option<&Value>, status: Option<&Value>, tools: Option<&Value>)
     let stopped = sum.count("blocked");
     let approvals = sum.part("approvals");
     let share = approvals.get("approved_share").and_then(Value::as_f64);
-    let share = share.map(|share| format!("{:.0} % approved", share * 100.0));
+    // Whom nobody answered is in no share: it says of how many it is one.
+    let answered = approvals.count("approved") + approvals.count("denied");
+    let share =
+        share.map(|share| format!("{:.0} % of {answered} answered approved", share * 100.0));
     let upstreams = status.part("upstreams");
     let held = tools.and_then(Value::as_array);
     let held = held.map(|all| {

@@ -239,6 +239,20 @@ async fn the_first_page_counts_calls_and_not_records() {
     assert!(page.text.contains(": 1 calls,"), "{}", page.text);
 }
 
+/// Regression for #8: "Asked 7, 100 % approved" with two that were approved and five that nobody answered.
+#[tokio::test]
+async fn a_share_of_the_asked_says_of_how_many_it_is() {
+    let stage = Stage::new(|path| match path.split('?').next().unwrap() {
+        "/api/v1/activity/summary" => json!({ "approvals": {
+            "asked": 7, "approved": 2, "denied": 0, "unanswered": 5, "approved_share": 1.0 } }),
+        other => hostile(other),
+    });
+    let page = stage.get("/ui/", &stage.login().await).await;
+    let tile =
+        "<span class=\"value\">7</span><span class=\"quiet\">100 % of 2 answered approved</span>";
+    assert!(page.text.contains(tile), "{}", page.text);
+}
+
 #[tokio::test]
 async fn colours_are_chosen_without_a_script() {
     let stage = Stage::new(hostile);
