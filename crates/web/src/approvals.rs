@@ -67,7 +67,8 @@ fn questions(visit: &Visit, waiting: &[Value], now: Wall) -> Markup {
     html! {
         @if waiting.is_empty() {
             section.panel { (pieces::empty(
-                "Nothing waits for you. With `approvals: queue`, calls that the policy asks about are held here.",
+                "Nothing waits for you. Calls that the policy asks about are held here where \
+                    `security.approvals.mode` is `queue`.",
             )) }
         }
         @for one in waiting { (question(visit, one, now)) }

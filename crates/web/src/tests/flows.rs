@@ -324,3 +324,13 @@ async fn the_approvals_page_shows_how_each_question_was_answered() {
     check(3, "yes", "/ui/activity/yesrequested");
     check(4, "form", "denied");
 }
+
+/// Regression for #8: the page named a setting that the configuration refuses.
+#[tokio::test]
+async fn an_empty_queue_names_the_setting_that_fills_it() {
+    let page = shown("/ui/approvals", |_| json!({ "approvals": [] })).await;
+    assert!(
+        page.contains("where `security.approvals.mode` is `queue`"),
+        "{page}"
+    );
+}
