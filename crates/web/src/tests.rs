@@ -486,6 +486,24 @@ async fn a_tried_call_says_what_refuses_it_before_the_policy() {
     }
 }
 
+/// Regression for #8: both were offered, whatever the state.
+#[tokio::test]
+async fn a_server_is_put_away_or_let_out_and_never_both() {
+    for (state, offered, other) in [
+        ("quarantined", "unquarantine", "quarantine"),
+        ("approved", "quarantine", "unquarantine"),
+    ] {
+        let stage = Stage::new(move |path| match path {
+            "/api/v1/servers/s/tools" => json!({ "quarantine": [
+                { "kind": "tool", "state": "blocked" }, { "kind": "server", "state": state } ] }),
+            other => hostile(other),
+        });
+        let page = stage.get("/ui/tools/s", &stage.login().await).await;
+        let button = |act: &str| page.text.contains(&format!("value=\"{act}\""));
+        assert!(button(offered) && !button(other), "{state}: {}", page.text);
+    }
+}
+
 #[tokio::test]
 async fn a_session_without_the_key_is_told_so_and_can_show_it_later() {
     let stage = Stage::new(hostile);

@@ -173,10 +173,12 @@ pub(crate) async fn server(
     let path = format!("/servers/{}", encoded(&name));
     let server = site.api.get(&visit.viewer, &path).await;
     let logs = site.api.get(&visit.viewer, &format!("{path}/logs")).await;
+    let offers = site.api.get(&visit.viewer, &format!("{path}/tools")).await;
+    let withheld = is_withheld(&offers.unwrap_or_default());
     let page = server.map(|server| {
         let body = html! {
             p.crumbs { a href="/ui/tools" { "Tools" } " / " (whole(&name)) }
-            div.columns { (class_panel(&visit, &server)) (state_panel(&visit, &server)) }
+            div.columns { (class_panel(&visit, &server)) (state_panel(&visit, &server, withheld)) }
             (panel("What it said on standard error", &pieces::found(&logs, log)))
         };
         Page::new(Section::Tools, plain(&name), body)
@@ -211,7 +213,13 @@ fn class_panel(visit: &Visit, server: &Value) -> Markup {
     panel("Classification", &body)
 }
 
-fn state_panel(visit: &Visit, server: &Value) -> Markup {
+/// Tells whether a server as a whole is in quarantine. Its status does not, where it is down as well.
+fn is_withheld(offers: &Value) -> bool {
+    let mut known = offers.list("quarantine").iter();
+    known.any(|one| one.text("kind") == "server" && one.text("state") != "approved")
+}
+
+fn state_panel(visit: &Visit, server: &Value, withheld: bool) -> Markup {
     let acts = [
         ("restart", "Restart"),
         ("refresh", "Read its lists again"),
@@ -220,8 +228,11 @@ fn state_panel(visit: &Visit, server: &Value) -> Markup {
         } else {
             ("enable", "Enable")
         },
-        ("quarantine", "Quarantine"),
-        ("unquarantine", "Let out of quarantine"),
+        if withheld {
+            ("unquarantine", "Let out of quarantine")
+        } else {
+            ("quarantine", "Quarantine")
+        },
     ];
     let body = html! {
         (facts(&[
