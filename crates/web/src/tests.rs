@@ -504,6 +504,27 @@ async fn a_server_is_put_away_or_let_out_and_never_both() {
     }
 }
 
+/// Regression for #8: an approved tool was on no page that led to where it can be blocked.
+#[tokio::test]
+async fn the_tools_of_a_server_lead_to_where_they_are_judged() {
+    let stage = Stage::new(|path| match path {
+        "/api/v1/tools" => json!([
+            { "name": "s:t", "state": "approved" }, { "name": "s2:elsewhere", "state": "approved" },
+        ]),
+        other => hostile(other),
+    });
+    let cookie = stage.login().await;
+    let page = stage.get("/ui/tools/s", &cookie).await;
+    assert!(
+        page.text.contains("href=\"/ui/tools/s/t\""),
+        "{}",
+        page.text
+    );
+    assert!(!page.text.contains("elsewhere"), "{}", page.text);
+    let own = stage.get("/ui/tools/s/t", &cookie).await;
+    assert!(own.text.contains("value=\"block\""), "{}", own.text);
+}
+
 #[tokio::test]
 async fn a_session_without_the_key_is_told_so_and_can_show_it_later() {
     let stage = Stage::new(hostile);

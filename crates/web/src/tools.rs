@@ -159,9 +159,19 @@ fn all(tools: &Value) -> Markup {
         }
     } };
     html! {
-        @if tools.is_empty() { (pieces::empty("No server offers a tool.")) }
+        @if tools.is_empty() { (pieces::empty("No tool is offered.")) }
         @else { (pieces::table("All tools", &heads, &rows)) }
     }
+}
+
+/// The tools of one server.
+fn of(server: &str, tools: &Value) -> Value {
+    let tools = tools.as_array().into_iter().flatten();
+    let own = tools.filter(|one| {
+        let name = one.text("name").strip_prefix(server);
+        name.is_some_and(|rest| rest.starts_with(':'))
+    });
+    own.cloned().collect()
 }
 
 /// Shows one server: what it counts as and why, and what can be done about it.
@@ -175,10 +185,13 @@ pub(crate) async fn server(
     let logs = site.api.get(&visit.viewer, &format!("{path}/logs")).await;
     let offers = site.api.get(&visit.viewer, &format!("{path}/tools")).await;
     let withheld = is_withheld(&offers.unwrap_or_default());
+    let tools = site.api.get(&visit.viewer, "/tools").await;
+    let tools = tools.map(|tools| of(&name, &tools));
     let page = server.map(|server| {
         let body = html! {
             p.crumbs { a href="/ui/tools" { "Tools" } " / " (whole(&name)) }
             div.columns { (class_panel(&visit, &server)) (state_panel(&visit, &server, withheld)) }
+            (panel("Its tools", &pieces::found(&tools, all)))
             (panel("What it said on standard error", &pieces::found(&logs, log)))
         };
         Page::new(Section::Tools, plain(&name), body)
