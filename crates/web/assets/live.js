@@ -14,6 +14,7 @@
   const state = document.querySelector("[data-live-state]");
   const pause = document.querySelector("[data-live-pause]");
   const word = document.querySelector("[data-live-text]");
+  const follows = document.querySelector("main [data-live]") !== null;
   const login = document.querySelector("[data-live-login]");
   let paused = false;
   let ended = false; // the session is over
@@ -110,11 +111,13 @@
 
   const tell = () => {
     const now = standing();
+    // A page of which nothing follows but the number of questions says so only where not even that does.
+    state.hidden = !follows && now === "Live";
     if (word.textContent === now) return;
     word.textContent = now;
     state.classList.toggle("paused", now === "Paused");
     state.classList.toggle("away", ended || now === "Not connected");
-    pause.hidden = ended;
+    pause.hidden = ended || !follows;
     login.hidden = !ended;
     login.href = location.pathname + location.search;
     said.textContent = now;
@@ -145,7 +148,7 @@
   };
 
   if (parts().length === 0 || !state) return;
-  state.hidden = false;
+  tell();
   pause.addEventListener("click", () => {
     paused = !paused;
     pause.setAttribute("aria-pressed", String(paused));

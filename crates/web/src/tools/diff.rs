@@ -3,6 +3,7 @@
 
 use maud::{Markup, html};
 use mcpproxy_core::Wall;
+use mcpproxy_text::decode::is_hidden;
 use mcpproxy_text::url::encoded;
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
@@ -69,16 +70,39 @@ fn changes(diff: &Value) -> Markup {
         @if changes.is_empty() { (pieces::empty("Nothing: it is as it was approved.")) }
         @if first { p.quiet { "It was never approved, so everything is new." } }
         @for change in changes {
-            @let (before, after) = (change.text("before"), change.text("after"));
+            @let (before, after) = (unspelled(change.text("before")), unspelled(change.text("after")));
             section.change {
-                h3.code { (whole(change.text("path"))) }
+                h3.code { (whole(&unspelled(change.text("path")))) }
                 div.sides {
-                    div { p.side { "Approved" } p.was { (side(before, after, ChangeTag::Delete)) } }
-                    div { p.side { "Now" } p.is { (side(before, after, ChangeTag::Insert)) } }
+                    div { p.side { "Approved" } p.was { (side(&before, &after, ChangeTag::Delete)) } }
+                    div { p.side { "Now" } p.is { (side(&before, &after, ChangeTag::Insert)) } }
                 }
             }
         }
     }
+}
+
+/// Undoes what spells out characters that nobody sees, as `\u{a}`: a page breaks its lines, and shows
+/// the others by their numbers, like everywhere else. What spells out any other character was written so.
+fn unspelled(text: &str) -> String {
+    let mut parts = text.split(r"\u{");
+    let mut whole = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let spelled = part.split_once('}').and_then(|(code, rest)| {
+            let char = char::from_u32(u32::from_str_radix(code, 16).ok()?)?;
+            let unseen =
+                char.is_control() || is_hidden(char) || matches!(char, '\u{2028}' | '\u{2029}');
+            unseen.then_some((char, rest))
+        });
+        match spelled {
+            Some((char, rest)) => {
+                whole.push(char);
+                whole.push_str(rest);
+            }
+            None => whole.extend([r"\u{", part]),
+        }
+    }
+    whole
 }
 
 /// One side of a change, with the words marked that are on this side only.
@@ -108,6 +132,18 @@ fn side(before: &str, after: &str, only: ChangeTag) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Regression for #8: a description of many lines was one block.
+    #[test]
+    fn what_is_spelled_out_is_shown_like_everywhere_else() {
+        let check = |text: &str, expect: &str| assert_eq!(unspelled(text), expect);
+        check("plain", "plain");
+        check(r"a\u{a}b\u{202e}c", "a\nb\u{202e}c");
+        check(
+            r"\u{41} \u{zz} \u{d800} \u{ \u",
+            r"\u{41} \u{zz} \u{d800} \u{ \u",
+        );
+    }
 
     #[test]
     fn each_side_marks_what_only_it_has() {

@@ -107,6 +107,19 @@ const mark = async () => {
   await page.getByRole("heading", { name: "Log in" }).waitFor();
 };
 
+// Regression for #8: pages of which nothing follows were "Live" as well.
+const still = async () => {
+  const on = await stage();
+  const page = await open(on, "<div>as it was when it was loaded</div>");
+  const shown = page.locator("[data-live-state]");
+  assert.equal(await shown.isVisible(), false);
+  on.logged = false;
+  await page.clock.runFor(LOOK);
+  await says(page, "Logged out");
+  assert.equal(await shown.isVisible(), true);
+  assert.equal(await page.getByRole("button", { name: "Pause" }).isVisible(), false);
+};
+
 // Regression for #8: buttons have neither an address nor a label, and an update put the focus on the
 // first of the part, which belongs to another question: one key further it would be answered.
 const focus = async () => {
@@ -156,7 +169,7 @@ const focus = async () => {
 };
 
 try {
-  for (const part of [mark, focus]) await part();
+  for (const part of [mark, still, focus]) await part();
   console.log("seen");
 } finally {
   await browser.close();
