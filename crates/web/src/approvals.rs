@@ -85,6 +85,7 @@ fn question(visit: &Visit, one: &Value, now: Wall) -> Markup {
                 (pieces::risk(one.text("risk_level")))
             }
             p.said { (whole(one.text("reason"))) }
+            (places(one))
             (about(one, now))
             form method="post" action=(action) {
                 (hidden(visit))
@@ -99,6 +100,21 @@ fn question(visit: &Visit, one: &Value, now: Wall) -> Markup {
             }
         }
     }
+}
+
+/// Where in the call something stands that speaks against it, for what is no data that was read before:
+/// that has a list of its own.
+fn places(one: &Value) -> Markup {
+    let found = one.list("findings").iter();
+    let placed =
+        found.filter(|one| one.part("evidence").is_null() && !one.text("place").is_empty());
+    let placed: Vec<_> = placed.collect();
+    html! { @if !placed.is_empty() { ul.entries { @for one in placed { li {
+        @let place = one.text("place");
+        (whole(one.text("reason"))) " It stands in " code { (whole(place)) }
+        @if place == "params.name" { ", the name of the tool itself" }
+        "."
+    } } } } }
 }
 
 /// What would leave, and where to.

@@ -424,6 +424,28 @@ async fn a_question_shows_what_is_approved_or_says_what_is_not_shown() {
     assert!(page.text.contains(unseen), "{}", page.text);
 }
 
+/// Regression for #8: nothing said where what cannot be read stands, when it is not in the arguments.
+#[tokio::test]
+async fn a_question_says_where_it_stands_what_is_asked_about() {
+    let stage = Stage::new(|path| match path {
+        "/api/v1/approvals" => json!({ "approvals": [{ "id": "7", "findings": [
+            { "reason": "Data that cannot be read.", "place": "params.name" },
+            { "reason": "Read before.", "place": "params.x", "evidence": { "place": "params.x" } },
+            { "reason": "It was often denied." },
+        ] }] }),
+        other => hostile(other),
+    });
+    let page = stage.get("/ui/approvals", &stage.login().await).await;
+    let said = "Data that cannot be read. It stands in <code>params.name</code>, the name of the tool itself.";
+    assert!(page.text.contains(said), "{}", page.text);
+    assert_eq!(
+        page.text.matches("It stands in").count(),
+        1,
+        "{}",
+        page.text
+    );
+}
+
 /// Regression for #8: what was edited after its effect was shown was saved unseen.
 #[tokio::test]
 async fn a_change_is_saved_only_as_it_was_shown() {
