@@ -547,6 +547,23 @@ async fn the_tools_of_a_server_lead_to_where_they_are_judged() {
     assert!(own.text.contains("value=\"block\""), "{}", own.text);
 }
 
+/// Regression for #8: "disable an upstream (`host`) by `owner`" stood there as what was done.
+#[tokio::test]
+async fn what_was_done_is_said_in_a_sentence() {
+    let stage = Stage::new(hostile);
+    let cookie = stage.login().await;
+    let token = stage.get("/ui/", &cookie).await.token().to_owned();
+    for (act, expect) in [
+        ("disable", "`s` is disabled."),
+        ("unquarantine", "`s` is out of quarantine."),
+    ] {
+        let form = format!("token={token}&act={act}&next=/ui/tools/s");
+        stage.post("/ui/tools/s", &cookie, &form).await;
+        let page = stage.get("/ui/tools/s", &cookie).await;
+        assert!(page.text.contains(expect), "{}", page.text);
+    }
+}
+
 #[tokio::test]
 async fn a_session_without_the_key_is_told_so_and_can_show_it_later() {
     let stage = Stage::new(hostile);

@@ -304,7 +304,20 @@ async fn acted(site: &Site, visit: &Visit, name: &str, form: &Form) -> Result<St
     }
     let path = format!("/servers/{}/{}", encoded(name), encoded(act));
     let done = site.api.post(&visit.viewer, &path, &json!({})).await?;
-    Ok(done.text("done").to_owned())
+    Ok(how_it_is(act, name).unwrap_or_else(|| done.text("done").to_owned()))
+}
+
+/// How a server is after something was done with it, also where it was so before.
+fn how_it_is(act: &str, name: &str) -> Option<String> {
+    Some(match act {
+        "restart" => format!("`{name}` is started anew."),
+        "refresh" => format!("The lists of `{name}` are read again."),
+        "enable" => format!("`{name}` is enabled."),
+        "disable" => format!("`{name}` is disabled."),
+        "quarantine" => format!("`{name}` is in quarantine."),
+        "unquarantine" => format!("`{name}` is out of quarantine."),
+        _ => return None,
+    })
 }
 
 /// Shows a tool: what it says about itself, and what changed in it since it was approved.
