@@ -39,7 +39,14 @@ async fn a_flow_alert_is_told_live_and_to_the_owner_alone() {
     let gateway = &scene.gateway;
     assert_eq!(listen(&gateway.http()).await.status, 403);
     let agent = gateway.token("ci", &json!(["outside"])).await;
-    assert_eq!(listen(&agent).await.status, 403);
+    let refused = listen(&agent).await;
+    assert_eq!(refused.status, 403);
+    // Regression for #8: nothing said that there are tokens that may.
+    let said = refused.text().await;
+    assert!(
+        said.contains("`mcpproxy token create NAME --audit`"),
+        "{said}"
+    );
 
     let mut events = listen(&gateway.owner()).await;
     assert_eq!(events.status, 200);

@@ -49,6 +49,20 @@ impl For {
             Self::Owner | Self::Key => who.kind == PrincipalKind::Owner,
         }
     }
+
+    /// What those are told whom it is not for, and what would help them.
+    fn refusal(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Auditors => (
+                "only the owner may do this, and tokens that are made for the audit",
+                "make one with `mcpproxy token create NAME --audit`, or use the API key",
+            ),
+            Self::Anybody | Self::Agents | Self::Owner | Self::Key => (
+                "only the owner may do this",
+                "use the API key, or the Unix socket",
+            ),
+        }
+    }
 }
 
 /// Turns those away whom an operation is not for, before anything of what they sent is read.
@@ -63,8 +77,7 @@ async fn admit(
         return next.run(request).await;
     }
     tracing::info!("refused to `{}`: {method} {path}", who.name);
-    let hint = "use the API key, or the Unix socket";
-    let message = "only the owner may do this";
+    let (message, hint) = whose.refusal();
     failed(StatusCode::FORBIDDEN, message, Some(hint))
 }
 
