@@ -8,8 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use mcpproxy_core::{Clock, Later};
 use mcpproxy_hooks_remote::Signer;
@@ -218,6 +220,7 @@ impl Webhook {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert("webhook-timestamp", HeaderValue::from(seconds));
+        headers.extend(login(&post.uri).map(|login| (AUTHORIZATION, login)));
         let signature = post.signer.sign(&post.id, seconds, &post.body);
         for (name, value) in [
             ("webhook-id", Some(&*post.id)),
@@ -229,6 +232,35 @@ impl Webhook {
         }
         headers
     }
+}
+
+/// What an address says of who asks, as `http://name:password@host`: whoever dials leaves it out.
+fn login(uri: &Uri) -> Option<HeaderValue> {
+    let (login, _) = uri.authority()?.as_str().rsplit_once('@')?;
+    let mut value =
+        HeaderValue::try_from(format!("Basic {}", BASE64.encode(unescaped(login)))).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// Undoes `%40` and its like; what is none stays.
+fn unescaped(text: &str) -> Vec<u8> {
+    let mut parts = text.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let code = part.split_at_checked(2);
+        match code.and_then(|(code, rest)| Some((u8::from_str_radix(code, 16).ok()?, rest))) {
+            Some((byte, rest)) => {
+                bytes.push(byte);
+                bytes.extend(rest.as_bytes());
+            }
+            None => {
+                bytes.push(b'%');
+                bytes.extend(part.as_bytes());
+            }
+        }
+    }
+    bytes
 }
 
 /// Makes of an alert what is posted.

@@ -112,6 +112,29 @@ fn away() -> Error {
     Error::Unreachable("it is put up anew".to_owned())
 }
 
+/// Regression for #8: an address may say who asks, and nobody was told.
+#[test]
+fn who_asks_is_told_as_the_address_says() {
+    let check = |address: &str, expect: Option<&str>| {
+        let found = login(&address.parse().unwrap());
+        let found = found.map(|value| {
+            assert!(value.is_sensitive());
+            let value = value
+                .to_str()
+                .unwrap()
+                .strip_prefix("Basic ")
+                .unwrap()
+                .to_owned();
+            String::from_utf8(BASE64.decode(value).unwrap()).unwrap()
+        });
+        assert_eq!(found.as_deref(), expect, "{address}");
+    };
+    check("http://127.0.0.1/alert", None);
+    check("http://me:word@127.0.0.1:8080/alert", Some("me:word"));
+    check("https://me@host/", Some("me"));
+    check("https://me:a%40b%25%zz%@host/", Some("me:a@b%%zz%"));
+}
+
 #[tokio::test(start_paused = true)]
 async fn one_that_is_away_for_minutes_gets_what_it_missed_when_it_is_back() {
     let began = Instant::now();
