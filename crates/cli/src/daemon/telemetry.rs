@@ -120,7 +120,7 @@ impl Collector {
                 span = spans.recv() => match span {
                     Some(span) => {
                         counted.add(&span);
-                        waiting.push(*span);
+                        waiting.extend(span.sampled.then_some(*span));
                     }
                     None => return,
                 },

@@ -216,6 +216,11 @@ async fn calls_are_traced_as_parts_of_what_their_caller_does() {
     } = scene;
     let gateway = Gateway::start_in(gateway.stop().await).await;
     let agent = Legacy::open(&gateway.url("/mcp"), json!({})).await;
+    // Regression for #8: of a trace that its caller does not keep, the gateway's part was kept.
+    let unkept = format!("00-{trace}-0000000000000001-00");
+    agent
+        .ask("tools/call", call(json!({ "traceparent": unkept })))
+        .await;
     let meta = json!({ "traceparent": parent, "tracestate": "a=b" });
     agent.ask("tools/call", call(meta)).await;
     let (head, traces) = taker.posted("/v1/traces").await;

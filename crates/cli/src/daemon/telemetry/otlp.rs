@@ -30,6 +30,8 @@ pub(super) struct Span {
     method: String,
     error: Option<Cow<'static, str>>,
     attributes: Vec<Value>,
+    /// Whether whoever called wants the trace to be kept; so it is where they say nothing.
+    pub(super) sampled: bool,
 }
 
 impl Span {
@@ -59,6 +61,7 @@ impl Span {
             method: record.method.clone(),
             attributes: attributes(record, note, error.as_deref()),
             error,
+            sampled: is_sampled(note),
         })
     }
 
@@ -83,6 +86,18 @@ impl Span {
         }
         span
     }
+}
+
+/// Tells whether a call is of a trace that is kept. Its caller decides, as is usual: a span of a trace
+/// that is not would stand alone. Counted it is all the same.
+fn is_sampled(note: &TraceNote) -> bool {
+    let sound = note
+        .parent
+        .as_deref()
+        .filter(|text| Context::parse(text).is_some());
+    let flags = sound.and_then(|text| text.rsplit('-').next());
+    let flags = flags.and_then(|flags| u8::from_str_radix(flags, 16).ok());
+    flags.is_none_or(|flags| flags & 1 == 1)
 }
 
 /// What went wrong, as `error.type` says it: the code of an error of the protocol as text, and
@@ -125,10 +140,10 @@ fn attributes(record: &Record, note: &TraceNote, error: Option<&str>) -> Vec<Val
         }
         _ => {}
     }
-    all.extend(
-        note.request
-            .map(|id| text("jsonrpc.request.id", &id.to_string())),
-    );
+    // What was stopped never left: nobody but the gateway ever saw its number.
+    let left = !matches!(record.status, Status::Blocked | Status::Rejected);
+    let request = note.request.filter(|_| left);
+    all.extend(request.map(|id| text("jsonrpc.request.id", &id.to_string())));
     all.extend(error.map(|error| text("error.type", error)));
     let code = note.code.filter(|_| record.status == Status::Error);
     all.extend(code.map(|code| text("rpc.response.status_code", &code.to_string())));
@@ -282,20 +297,47 @@ mod tests {
             ("mcp.method.name", "tools/call"),
             ("gen_ai.tool.name", "echo"),
             ("mcp.session.id", "s"),
-            ("jsonrpc.request.id", "7"),
             ("error.type", "blocked"),
         ] {
             assert!(attributes.contains(&text(key, value)), "{key}: {span}");
         }
+        // Regression for #8: the number of a call that was stopped is one that nobody saw.
+        let number = text("jsonrpc.request.id", "7");
+        assert!(!attributes.contains(&number), "{span}");
         let good = Span::of(&record(Status::Success), &note(None))
             .unwrap()
             .json();
         assert_eq!((good.get("status"), good.get("parentSpanId")), (None, None));
+        assert!(
+            good["attributes"].as_array().unwrap().contains(&number),
+            "{good}"
+        );
         let intent = Record {
             kind: "intent",
             ..record(Status::Pending)
         };
         assert!(Span::of(&intent, &note(None)).is_none());
+    }
+
+    /// Regression for #8: what its caller does not have sampled was sent all the same.
+    #[test]
+    fn a_caller_says_whether_its_trace_is_kept() {
+        let check = |flags: &str, expect: bool| {
+            let parent = format!("00-0123456789abcdef0123456789abcdef-0123456789abcdef-{flags}");
+            let span = Span::of(&record(Status::Success), &note(Some(&parent))).unwrap();
+            assert_eq!(span.sampled, expect, "{parent}");
+        };
+        check("00", false);
+        check("01", true);
+        check("02", false);
+        check("03", true);
+        // What cannot be read is replaced, and says nothing.
+        check("0", true);
+        assert!(
+            Span::of(&record(Status::Success), &note(None))
+                .unwrap()
+                .sampled
+        );
     }
 
     #[test]
