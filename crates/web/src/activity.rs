@@ -16,7 +16,7 @@ use crate::pieces;
 use crate::shown::{id, short, whole};
 
 const HEADS: [&str; 8] = [
-    "Time (UTC)",
+    "Began (UTC)",
     "Type",
     "Server and tool",
     "Status",
@@ -59,6 +59,8 @@ fn records(page: &Value, filters: &Filters, now: Wall) -> Markup {
             @else if filters.is_narrow() { (pieces::empty("No record fits these filters.")) }
             @else { (pieces::empty("Nothing is on record yet. Calls appear here as agents make them.")) }
         } @else {
+            p.quiet { "Newest first by when they were written: a call that took long, or waited for an \
+                answer, stands above others that began after it." }
             (table("Records", records, now))
         }
         @if !records.is_empty() || !next.is_empty() {

@@ -135,6 +135,7 @@ fn latest(page: &Value, now: Wall) -> Markup {
     html! {
         @if records.is_empty() { (pieces::empty("Nothing was stopped so far.")) }
         @else { ul.entries { @for one in records { li {
+            span.quiet { "Began " }
             a href={ "/ui/activity/" (encoded(one.text("id"))) } {
                 (pieces::time(one.text("timestamp"), now)) " "
                 (pieces::tool(one.text("server_name"), one.text("tool_name")))

@@ -253,6 +253,19 @@ async fn a_share_of_the_asked_says_of_how_many_it_is() {
     assert!(page.text.contains(tile), "{}", page.text);
 }
 
+/// Regression for #8: records stand in the order in which they were written, beside another time.
+#[tokio::test]
+async fn a_time_says_that_it_is_when_a_call_began() {
+    let stage = Stage::new(hostile);
+    let cookie = stage.login().await;
+    let overview = stage.get("/ui/", &cookie).await;
+    let said = "<span class=\"quiet\">Began </span><a href=\"/ui/activity/01\">";
+    assert!(overview.text.contains(said), "{}", overview.text);
+    let activity = stage.get("/ui/activity", &cookie).await;
+    assert!(activity.text.contains("Began (UTC)"), "{}", activity.text);
+    assert!(activity.text.contains("by when they were written"));
+}
+
 #[tokio::test]
 async fn colours_are_chosen_without_a_script() {
     let stage = Stage::new(hostile);
