@@ -33,7 +33,7 @@ use mcpproxy_control::{Applied, Replayed, Shown, Summary, TokenInfo};
 use mcpproxy_core::Principal;
 use mcpproxy_engine::Diff;
 use mcpproxy_engine::replay::Explanation;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use self::envelope::{Done, done, done_under, failed_under, refused, request_id};
 use self::route::{For, Route, Told};
@@ -231,7 +231,10 @@ fn about_calls() -> Vec<Route> {
             ),
         Route::at("/stops/{scope}").delete(
             stops::resume_calls,
-            Told::giving::<Done>("Lets calls go again."),
+            Told::giving::<Done>("Lets calls go again.").path(
+                "scope",
+                &json!({ "type": "string", "pattern": stops::SCOPE }),
+            ),
         ),
         Route::at("/hooks").get(
             pipeline::list,
@@ -239,6 +242,11 @@ fn about_calls() -> Vec<Route> {
         ),
         Route::at("/hooks/evaluate").post(hooks::evaluate, hooks::told()),
     ]
+}
+
+/// A text that is one of these.
+fn one_of(known: &[&str]) -> Value {
+    json!({ "type": "string", "enum": known })
 }
 
 /// Upstreams and what they offer.
@@ -272,12 +280,12 @@ fn about_upstreams() -> Vec<Route> {
             .get(
                 servers::look_at_server,
                 Told::giving::<servers::Looked>("Looks at an upstream.")
-                    .path("action", &servers::LOOKS),
+                    .path("action", &one_of(&servers::LOOKS)),
             )
             .post(
                 servers::act_on_server,
                 Told::giving::<servers::Acted>("Acts on an upstream.")
-                    .path("action", &servers::ACTIONS),
+                    .path("action", &one_of(&servers::ACTIONS)),
             ),
         Route::at("/servers/{name}/tools/approve").post(
             quarantine::approve,

@@ -12,7 +12,7 @@ use mcpproxy_control::ConfigChange;
 use mcpproxy_core::Door;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::activity::{blocking, lost};
 use super::approvals::holds_key;
@@ -22,11 +22,25 @@ use super::{Done, Shared, Who, done, failed, refused};
 /// A change of the configuration file: either its whole text, or what is laid over it.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(extend("oneOf" = text_or_patch()))]
 pub(super) struct Change {
     /// The whole text of the file, as YAML or JSON.
     text: Option<String>,
     /// What is laid over the file: maps are merged, `null` takes a key out (RFC 7396).
     patch: Option<Map<String, Value>>,
+}
+
+/// Says in a schema that exactly one of the two is given.
+pub(super) fn text_or_patch() -> Value {
+    let one = |given: &str, kind: &str, other: &str| {
+        json!({ "required": [given], "properties": {
+            given: { "type": kind }, other: { "type": "null" },
+        } })
+    };
+    json!([
+        one("text", "string", "patch"),
+        one("patch", "object", "text")
+    ])
 }
 
 impl Change {

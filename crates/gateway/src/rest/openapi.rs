@@ -343,6 +343,32 @@ mod tests {
         check("get", "/api/v1/config", false);
     }
 
+    /// Regression for #8: what handlers demand of a body was left for its sender to find out.
+    #[test]
+    fn what_is_demanded_of_a_body_is_stated() {
+        let document = document(&routes(), &super::super::outside());
+        let schemas = &document["components"]["schemas"];
+        for name in ["Change", "Replay"] {
+            let either = schemas[name]["oneOf"].as_array().unwrap();
+            let required: Vec<_> = either.iter().map(|one| &one["required"][0]).collect();
+            assert_eq!(required, ["text", "patch"], "{name}");
+        }
+        for (name, member, key) in [
+            ("NewServer", "name", "pattern"),
+            ("NewToken", "name", "pattern"),
+            ("StopOrder", "scope", "pattern"),
+            ("ToolCall", "operation", "enum"),
+        ] {
+            let stated = &schemas[name]["properties"][member];
+            assert!(stated.get(key).is_some(), "{name}: {stated}");
+        }
+        let resume = &document["paths"]["/api/v1/stops/{scope}"]["delete"]["parameters"];
+        assert_eq!(resume[0]["schema"]["pattern"], super::super::stops::SCOPE);
+        assert_eq!(resume.as_array().unwrap().len(), 1);
+        let calls = &schemas["Tried"]["anyOf"][1]["properties"]["calls"];
+        assert_eq!(calls["minItems"], 1);
+    }
+
     #[test]
     fn operations_have_names_of_their_own() {
         let document = document(&routes(), &super::super::outside());

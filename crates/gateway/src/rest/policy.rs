@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::activity::blocking;
-use super::config::Change;
+use super::config::{Change, text_or_patch};
 use super::taken::Body;
 use super::{Shared, Who, done, failed, refused};
 
@@ -39,7 +39,10 @@ impl JsonSchema for Tried {
             "description": "A call, or a session whose last call is explained.",
             "anyOf": [
                 generator.subschema_for::<Step>(),
-                generator.subschema_for::<Session>(),
+                {
+                    "allOf": [generator.subschema_for::<Session>()],
+                    "properties": { "calls": { "minItems": 1, "maxItems": MOST_CALLS } },
+                },
             ],
         })
     }
@@ -74,6 +77,7 @@ pub(super) async fn explain(
 /// A changed policy, and how far back calls are judged again.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(extend("oneOf" = text_or_patch()))]
 pub(super) struct Replay {
     /// The whole text of the configuration file.
     text: Option<String>,

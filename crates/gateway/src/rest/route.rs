@@ -180,11 +180,9 @@ impl Told {
     }
 
     /// Narrows what a part of the path can be.
-    pub(super) fn path(mut self, name: &str, known: &[&str]) -> Self {
-        self.parameters.push(json!({
-            "name": name, "in": "path", "required": true,
-            "schema": { "type": "string", "enum": known },
-        }));
+    pub(super) fn path(mut self, name: &str, schema: &Value) -> Self {
+        self.parameters
+            .push(json!({ "name": name, "in": "path", "required": true, "schema": schema }));
         self
     }
 

@@ -36,6 +36,7 @@ pub(super) const ACTIONS: [&str; 6] = [
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct NewServer {
     /// Its name.
+    #[schemars(regex(pattern = r"^(?!.*__)[A-Za-z0-9_.-]{1,64}$"))]
     name: String,
     #[serde(flatten)]
     settings: Settings,

@@ -13,6 +13,9 @@ use super::{Done, Shared, Who, done, failed, refused};
 use crate::gateway::Gateway;
 use crate::notices::Notice;
 
+/// How a scope is written.
+pub(super) const SCOPE: &str = r"^(all|(upstream|session|principal):[^\x00-\x1f\x7f-\x9f]{1,256})$";
+
 pub(super) async fn stops(AxumState(gateway): Shared) -> Response {
     done(&stopped(&gateway))
 }
@@ -28,6 +31,7 @@ pub(super) fn stopped(gateway: &Gateway) -> Vec<String> {
 #[serde(deny_unknown_fields)]
 pub(super) struct StopOrder {
     /// `all`, `upstream:NAME`, `session:ID` or `principal:NAME`.
+    #[schemars(regex(pattern = SCOPE))]
     scope: String,
 }
 

@@ -24,6 +24,7 @@ pub(super) async fn tokens(AxumState(gateway): Shared, who: Who) -> Response {
 #[schemars(description = "A token and what it is for.")]
 pub(super) struct NewToken {
     /// Its name.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9_.-]{1,64}$"))]
     name: String,
     /// The upstreams that may be called; all where nothing is said.
     upstreams: Option<Vec<String>>,

@@ -100,6 +100,7 @@ pub(super) struct ToolCall {
     /// `server:tool`.
     name: String,
     /// `read`, `write` or `destructive`.
+    #[schemars(extend("enum" = ["read", "write", "destructive", null]))]
     operation: Option<String>,
     #[serde(default)]
     arguments: Value,
