@@ -294,4 +294,8 @@ pub(crate) trait House: Send + 'static {
 
     /// Moves what was written to where it belongs.
     fn settle(&mut self) -> Result<Moved, Fault>;
+
+    /// Has nothing of what was dropped stay where it was first written; tells whether that is so. Nobody
+    /// is waited for.
+    fn scrub(&mut self) -> Result<bool, Fault>;
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Duration;
 
-use mcpproxy_core::{Clock, StatementCheck, StatementSigner};
+use mcpproxy_core::{Clock, StatementCheck, StatementSigner, Tick};
 
 use crate::block::{self, Block};
 use crate::database::{Database, Due, Fault, House, Moved, Redact};
@@ -22,6 +22,8 @@ use crate::retention::InForce;
 const MOST_CHORES: usize = 64;
 /// How long the writer is given for them.
 const SOON: Duration = Duration::from_millis(20);
+/// How long one who reads what was dropped is given.
+const HELD: Duration = Duration::from_secs(1);
 /// How often is looked for what grew old, and the chain signed, without being rung.
 const OFTEN: Duration = Duration::from_mins(1);
 
@@ -71,6 +73,12 @@ pub(crate) struct Marks {
     pruning: Pruning,
     /// More is to be done once the writer has done what it was asked.
     is_behind: bool,
+    /// Something was dropped that may still be where it was first written.
+    is_dirty: bool,
+    /// It is, because somebody read or wrote just then.
+    is_held: bool,
+    /// When nothing of that kind was left there.
+    scrubbed: Option<Tick>,
 }
 
 impl<D: Database> Upkeep<D> {
@@ -78,7 +86,11 @@ impl<D: Database> Upkeep<D> {
     pub(crate) fn run(mut self, house: D::House, news: &Receiver<News>) {
         let mut house = Some(house);
         loop {
-            let pause = if self.marks.is_behind { SOON } else { OFTEN };
+            let pause = match &self.marks {
+                marks if marks.is_behind => SOON,
+                marks if marks.is_held => HELD,
+                _ => OFTEN,
+            };
             let news = match news.recv_timeout(pause) {
                 Ok(news) => news,
                 Err(RecvTimeoutError::Timeout) if self.marks.is_behind => News::default(),
@@ -110,6 +122,24 @@ impl<D: Database> Upkeep<D> {
         }
         if news.pages && house.settle()? == Moved::TooLittle {
             self.queue.ask(Chore::Settle);
+        }
+        self.scrub(house)
+    }
+
+    /// Has nothing stay of what was dropped, once all that is due is gone. Now and then only: what is
+    /// written next takes longer, since the write-ahead log must grow again.
+    fn scrub(&mut self, house: &mut D::House) -> Result<(), Fault> {
+        let now = self.clock.tick();
+        let is_early = |last: Tick| now < last.after(OFTEN);
+        if !self.marks.is_dirty || self.marks.scrubbed.is_some_and(is_early) {
+            return Ok(());
+        }
+        self.marks.is_behind |= self.queue.chores() > 0;
+        if !self.marks.is_behind {
+            self.marks.is_held = !house.scrub()?;
+            if !self.marks.is_held {
+                (self.marks.is_dirty, self.marks.scrubbed) = (false, Some(now));
+            }
         }
         Ok(())
     }
@@ -158,6 +188,7 @@ impl<D: Database> Upkeep<D> {
             Step::Drop(prune) => {
                 self.health.trust();
                 (self.marks.oldest, self.marks.is_behind) = (prune.until, true);
+                self.marks.is_dirty = true;
                 self.queue.ask(Chore::Drop(prune));
             }
             Step::Refuse(why) => {
@@ -184,6 +215,7 @@ impl<D: Database> Upkeep<D> {
                     self.marks.pruning.ledger.lighten(one.place, one.bytes);
                 }
                 self.queue.ask(Chore::Redact(redact));
+                (self.marks.is_dirty, self.marks.is_behind) = (true, true);
             }
             match next {
                 Some(next) => from = next,

@@ -1,5 +1,7 @@
 //! What upkeep asks of a SQLite database.
 
+use std::time::Duration;
+
 use mcpproxy_core::Wall;
 use rusqlite::{Connection, OptionalExtension as _};
 
@@ -168,5 +170,17 @@ impl House for SqliteHouse {
         } else {
             Moved::Enough
         })
+    }
+
+    /// What was moved stays in the write-ahead log until that is written over. To cut it off takes the
+    /// lock that the writer needs: nearly all is moved before, and who reads or writes just then is not
+    /// waited for.
+    fn scrub(&mut self) -> Result<bool, Fault> {
+        self.settle()?;
+        self.connection.busy_timeout(Duration::ZERO)?;
+        let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let is_busy = self.connection.query_row(sql, [], |row| row.get(0));
+        self.connection.busy_timeout(schema::BUSY)?;
+        Ok(!is_busy?)
     }
 }

@@ -63,6 +63,19 @@ impl SqliteLog {
         // CRASH: a stop before the end of this leaves nothing of it, and nobody was told.
         Ok(self.run(COMMIT)?)
     }
+
+    /// Drops something in one transaction. What is dropped must not stay in the free space of the file:
+    /// for a block of records that is some milliseconds more.
+    fn erase(
+        &mut self,
+        erase: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> Result<(), Fault> {
+        self.connection.execute_batch("PRAGMA secure_delete = ON")?;
+        let erased = self.change(Sync::Normal, erase);
+        self.connection
+            .execute_batch("PRAGMA secure_delete = OFF")?;
+        erased
+    }
 }
 
 impl Log for SqliteLog {
@@ -161,7 +174,7 @@ impl Log for SqliteLog {
     }
 
     fn prune(&mut self, prune: &Prune) -> Result<(), Fault> {
-        self.change(Sync::Normal, |connection| {
+        self.erase(|connection| {
             for checkpoint in &prune.checkpoints {
                 keep(connection, checkpoint)?;
                 let sql = "DELETE FROM redaction WHERE writer = ? AND last <= ?";
@@ -182,9 +195,7 @@ impl Log for SqliteLog {
     }
 
     fn redact(&mut self, redact: &Redact) -> Result<(), Fault> {
-        // What is dropped must not stay in the free space of the file.
-        self.connection.execute_batch("PRAGMA secure_delete = ON")?;
-        let redacted = self.change(Sync::Normal, |connection| {
+        self.erase(|connection| {
             let words = "UPDATE activity SET words = NULL, salts = ?1 \
                          WHERE seq = ?2 AND words IS NOT NULL";
             let rest = "UPDATE activity SET rest = NULL WHERE seq = ? AND writer IS NULL";
@@ -199,10 +210,7 @@ impl Log for SqliteLog {
             }
             let mut statements = redact.statements.iter();
             statements.try_for_each(|one| account(connection, one))
-        });
-        self.connection
-            .execute_batch("PRAGMA secure_delete = OFF")?;
-        redacted
+        })
     }
 
     fn settle(&mut self) -> Result<(), Fault> {

@@ -22,7 +22,7 @@ const STEPS: [&str; 8] = [
     include_str!("schema/8.sql"),
 ];
 /// How long a connection waits for another process that writes.
-const BUSY: Duration = Duration::from_secs(2);
+pub(super) const BUSY: Duration = Duration::from_secs(2);
 
 /// Opens the database for writing, makes it with mode 0600 if it is new, and brings it to the
 /// present form.
