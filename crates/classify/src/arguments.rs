@@ -31,6 +31,8 @@ pub struct Arguments {
     pub destructive: Vec<Demand>,
     /// Where an address outside stands.
     pub external: Vec<Address>,
+    /// Whether what is written is to be seen by everybody.
+    pub publishes: bool,
     /// Whether there was more than could be looked at.
     pub cut: bool,
 }
@@ -105,6 +107,56 @@ struct Asked {
     purpose: Option<Purpose>,
     /// How its value is read as a statement of a query language, if it may be one.
     statement: Option<fn(&str) -> bool>,
+    /// Which value makes what is written public.
+    public: Public,
+}
+
+/// Which value of a key makes what is written public.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Public {
+    #[default]
+    No,
+    /// Any that is set, as of `public`.
+    Set,
+    /// One that is not, as of `private`.
+    Unset,
+    /// One that says so, as of `visibility`.
+    Said,
+}
+
+impl Public {
+    fn of(key: &str) -> Self {
+        match key {
+            "public" | "ispublic" | "makepublic" | "publish" | "publiclyvisible" => Self::Set,
+            "private" | "isprivate" => Self::Unset,
+            "visibility" | "privacy" | "access" | "accesslevel" | "sharing" | "audience" => {
+                Self::Said
+            }
+            _ => Self::No,
+        }
+    }
+
+    /// Says whether a text does.
+    fn by(self, text: &str) -> bool {
+        const EVERYBODY: &[&str] = &[
+            "public",
+            "anyone",
+            "everyone",
+            "world",
+            "anyone_with_link",
+            "anyone with the link",
+            "public_link",
+            "publicly_visible",
+        ];
+        match self {
+            Self::No => false,
+            Self::Set => text.trim().eq_ignore_ascii_case("true"),
+            Self::Unset => text.trim().eq_ignore_ascii_case("false"),
+            Self::Said => EVERYBODY
+                .iter()
+                .any(|all| text.trim().eq_ignore_ascii_case(all)),
+        }
+    }
 }
 
 /// One pass over the text, with a stack of its own.
@@ -161,6 +213,7 @@ impl<'a> Walk<'a> {
             _ => {
                 let bare = self.take(|byte| b",]} \n\r\t".contains(&byte));
                 let is_set = !["false", "null", "0", "0.0"].contains(&bare);
+                self.seen.publishes |= self.asked.public.by(bare);
                 self.switch(is_set);
             }
         }
@@ -225,6 +278,7 @@ impl<'a> Walk<'a> {
     }
 
     fn look(&mut self, text: &str) {
+        self.seen.publishes |= self.asked.public.by(text);
         let path = &self.path;
         match self.asked.purpose {
             Some(Purpose::Destroys) if !is_off(text) => {
@@ -279,6 +333,7 @@ impl<'a> Walk<'a> {
         self.asked = Asked {
             purpose: purpose(&words),
             statement: reading(words.joined()),
+            public: Public::of(words.joined()),
         };
         self.expects_key = false;
     }

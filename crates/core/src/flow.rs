@@ -249,6 +249,8 @@ pub enum Reduced {
     Decoding,
     /// More was sent than is compared.
     Size,
+    /// An answer was longer than what is looked through for secrets, and this may be of it.
+    Unscanned,
     /// Fingerprints of older text had to make room.
     Evicted,
     /// The common store was not there; only what this process saw was compared.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use mcpproxy_text as text;
 
 /// Where anything is given a command, in small letters and without dashes.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 14] = [
     "command",
     "cmd",
     "shell",
@@ -16,15 +16,22 @@ const NAMES: [&str; 10] = [
     "shellcommand",
     "bashcommand",
     "argv",
+    "cmdstring",
+    "commandstring",
+    "pythoncode",
+    "cellsource",
 ];
 /// Where shells are given it besides; those of a running one are given it as input.
-const TYPED: [&str; 8] = [
-    "input", "chars", "stdin", "text", "keys", "line", "data", "content",
+const TYPED: [&str; 11] = [
+    "input", "chars", "stdin", "text", "keys", "line", "data", "content", "payload", "value",
+    "string",
 ];
 /// Where the words stand that come after a program.
 const WORDS: [&str; 3] = ["args", "arguments", "parameters"];
 /// Where the program itself may stand, beside those words.
 const PROGRAMS: [&str; 5] = ["program", "executable", "binary", "exe", "file"];
+/// Where it stands besides in what a tool runs.
+const NAME: &str = "name";
 /// How deep arguments are looked through.
 const DEPTH: usize = 6;
 /// How many commands are read.
@@ -41,16 +48,26 @@ pub(crate) struct Given<'a> {
 pub(crate) struct Commands<'a> {
     pub(crate) all: Vec<Given<'a>>,
     pub(crate) cut: bool,
-    typed: bool,
+    to: To,
 }
 
-/// Returns the commands in the arguments: each a text, or a list of words. A shell may be given
-/// nothing but the command, and is given it under more names.
-pub(crate) fn commands(arguments: &str, to_a_shell: bool) -> Commands<'_> {
+/// Who is given commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum To {
+    /// Any tool.
+    Any,
+    /// What runs something, which may be given it by name.
+    Runner,
+    /// A shell, which may be given nothing but the command, and under more names.
+    Shell,
+}
+
+/// Returns the commands in the arguments: each a text, or a list of words.
+pub(crate) fn commands(arguments: &str, to: To) -> Commands<'_> {
     let mut found = Commands {
         all: Vec::new(),
         cut: false,
-        typed: to_a_shell,
+        to,
     };
     if arguments.starts_with('{') {
         found.object(arguments, 0);
@@ -72,7 +89,7 @@ impl<'a> Commands<'a> {
             if self.names(&name) || plural {
                 program = program.or_else(|| text::string(value));
                 self.given(value, &member.key, plural, depth);
-            } else if PROGRAMS.contains(&name.as_str()) {
+            } else if PROGRAMS.contains(&name.as_str()) || (self.to != To::Any && name == NAME) {
                 program = program.or_else(|| text::string(value));
             } else if WORDS.contains(&name.as_str()) && value.starts_with('[') {
                 words = Some(value);
@@ -88,7 +105,7 @@ impl<'a> Commands<'a> {
     }
 
     fn names(&self, name: &str) -> bool {
-        NAMES.contains(&name) || (self.typed && TYPED.contains(&name))
+        NAMES.contains(&name) || (self.to == To::Shell && TYPED.contains(&name))
     }
 
     /// Takes what stands where a command does.
@@ -163,7 +180,7 @@ mod tests {
     #[test]
     fn a_command_is_found_under_any_name_it_is_given_by() {
         let check = |arguments: &str, expect: &[&str]| {
-            let found = commands(arguments, false);
+            let found = commands(arguments, To::Any);
             assert_eq!(texts(&found), expect, "{arguments}");
             assert!(!found.cut, "{arguments}");
         };
@@ -189,14 +206,17 @@ mod tests {
         check(r#"{"text":"ls","input":"ls"}"#, &[]);
         check(r#"{"path":"/a","n":1}"#, &[]);
         check("{}", &[]);
-        assert_eq!(texts(&commands(r#"{"text":"ls"}"#, true)), ["ls"]);
+        assert_eq!(texts(&commands(r#"{"text":"ls"}"#, To::Shell)), ["ls"]);
+        check(r#"{"name":"curl","args":["-V"]}"#, &[]);
+        let spawned = r#"{"name":"curl","args":["-V"]}"#;
+        assert_eq!(texts(&commands(spawned, To::Runner)), ["'curl' '-V'"]);
     }
 
     #[test]
     fn what_is_past_the_bounds_is_said_to_be() {
         let deep = [&r#"{"a":"#.repeat(9), r#"{"command":"ls"}"#, &"}".repeat(9)].concat();
-        assert!(commands(&deep, false).cut);
+        assert!(commands(&deep, To::Any).cut);
         let many = format!(r#"{{"commands":[{}"ls"]}}"#, r#""ls","#.repeat(300));
-        assert!(commands(&many, false).cut);
+        assert!(commands(&many, To::Any).cut);
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use mcpproxy_classify::{self as classify, Arguments, Kind, Method, Sort, ToolClass, is_browser};
 use mcpproxy_core::{
-    Call, DataOrigin, Destination, Facts, Hooked, Masked, Nature, Owner, Reduced, Sensitive, Side,
-    Sink, Suspicious, Tick, ToolRef,
+    Call, DataOrigin, Destination, Facts, FlowEvidence, Hooked, Masked, Nature, Owner, Reduced,
+    Sensitive, Side, Sink, Suspicious, Tick, ToolRef,
 };
 use mcpproxy_detect::{Context, Detector, Direction, Report};
 use mcpproxy_flow::content::{Marked, SECRET_KEY};
@@ -86,7 +86,7 @@ impl Engine {
             facts.tampering = own.tampering.map(Masked::from_safe);
             facts.rewiring = own.rewiring.map(Masked::from_safe);
         } else {
-            let runs = Runs::of(call.tool.tool.as_str(), arguments, ready);
+            let runs = Runs::of(&call.tool, arguments, ready);
             facts.operation = class.does.operation;
             (shown, facts.suspicious) = suspicious(arguments, &runs.addresses, ready);
             let vouched = class.class.method == Method::Config;
@@ -125,22 +125,12 @@ impl Engine {
             facts.sensitive.retain(|one| !returned(one));
             let mut flow = checked.evidence;
             addressees::leave_out(&mut flow.matches, raw, &report, &addresses);
+            if is_given_back(&facts.destination, call) {
+                let upstream = &call.tool.upstream;
+                flow.matches.retain(|one| one.origin.upstream != *upstream);
+            }
             flow.matches.truncate(MOST_MATCHES);
-            let matched = flow.matches.iter_mut().map(|one| &mut one.place);
-            let opaque = flow.opaque.iter_mut().map(|one| &mut one.place);
-            for place in matched.chain(opaque) {
-                hide(&ready.detector, place);
-            }
-            // What the detector found may lie below a key that only the flow knows for a secret.
-            if flow
-                .matches
-                .iter()
-                .any(|one| one.place.contains(SECRET_KEY))
-            {
-                for one in &mut facts.sensitive {
-                    one.place = SECRET_KEY.into();
-                }
-            }
+            hide_places(&ready.detector, &mut flow, &mut facts.sensitive);
             if !report.coverage.is_complete() && settings.detector.enabled {
                 flow.reduced.push(Reduced::Size);
             }
@@ -166,6 +156,22 @@ impl Engine {
     }
 }
 
+/// Hides the places of evidence that are secrets by themselves. What the detector found may lie below a
+/// key that only the flow knows for a secret.
+fn hide_places(detector: &Detector, flow: &mut FlowEvidence, sensitive: &mut [Sensitive]) {
+    let matched = flow.matches.iter_mut().map(|one| &mut one.place);
+    let opaque = flow.opaque.iter_mut().map(|one| &mut one.place);
+    for place in matched.chain(opaque) {
+        hide(detector, place);
+    }
+    let mut places = flow.matches.iter().map(|one| &one.place);
+    if places.any(|place| place.contains(SECRET_KEY)) {
+        for one in sensitive {
+            one.place = SECRET_KEY.into();
+        }
+    }
+}
+
 /// Hides a place that is a secret by itself: an agent names the keys of its objects.
 fn hide(detector: &Detector, place: &mut Box<str>) {
     // No secret is as short as the names of fields are.
@@ -186,6 +192,13 @@ fn is_returned(one: &Sensitive, marked: &[Marked<'_>], returned: &BTreeSet<usize
         returned.contains(&at)
     });
     one.label.nature == Nature::Secret && any && all
+}
+
+/// Tells whether what an upstream gave may be handed back to it: one that nobody knows anything of, and
+/// that shows nothing which would send it on, learns nothing new by that.
+fn is_given_back(to: &Destination, call: &Call) -> bool {
+    let unknown = to.sink == Sink::Assumed && to.class == "unknown";
+    unknown && *to.name == *call.tool.upstream.as_str()
 }
 
 /// What the detector is told about a message of a call.
@@ -243,11 +256,14 @@ fn led(
     let looks = !is_browser(tool.upstream.as_str());
     let mut addresses = shown.external.iter().filter(|one| one.alone);
     let leads = runs.mentions || addresses.any(|one| !(looks && is_looked_for(&one.path)));
+    let vouched = class.class.method == Method::Config;
     match to.sink {
         Sink::Outside | Sink::Assumed => to.sink,
-        Sink::Inside | Sink::Unproven if !leads || class.class.method == Method::Config => to.sink,
+        // What everybody sees has left, wherever it is kept.
+        Sink::Inside | Sink::Unproven if shown.publishes && !vouched => Sink::Outside,
+        Sink::Inside | Sink::Unproven if !leads || vouched => to.sink,
         Sink::Inside | Sink::Unproven => match class.class.kind {
-            Kind::Internal if class.unproven => Sink::Assumed,
+            Kind::Internal if class.unproven || class.fetches => Sink::Assumed,
             Kind::Internal => Sink::Unproven,
             Kind::Hybrid | Kind::External => Sink::Outside,
             Kind::Unknown => Sink::Assumed,

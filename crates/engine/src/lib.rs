@@ -24,6 +24,7 @@ mod integrity;
 mod known;
 mod live;
 mod marks;
+mod nearby;
 mod offers;
 mod out_of_scope;
 mod own;

@@ -30,7 +30,7 @@ use mcpproxy_detect::secrets::names_secret;
 use mcpproxy_detect::{Category, Detector};
 use mcpproxy_text as text;
 
-use crate::commands::commands;
+use crate::commands::{To, commands};
 use crate::facts::arguments;
 use crate::ready::Ready;
 use ours::Ours;
@@ -185,7 +185,7 @@ impl Own {
             },
             Some(Role::WriteFiles | Role::DeleteFiles) => bare.files(arguments, leads, ours),
             // Agents have more shells than anybody has names of, and what is given a command runs it.
-            Some(Role::WatchShell) | None if !commands(arguments, false).all.is_empty() => {
+            Some(Role::WatchShell) | None if !commands(arguments, To::Any).all.is_empty() => {
                 bare.shell(tool, arguments, works_in.as_deref(), ready)
             }
             Some(
@@ -318,7 +318,11 @@ impl Own {
         let mut fetches = false;
         let mut keeps = false;
         let mut operation = Operation::Read;
-        let given = commands(arguments, self.role == Some(Role::Shell));
+        let to = match self.role {
+            Some(Role::Shell) => To::Shell,
+            _ => To::Any,
+        };
+        let given = commands(arguments, to);
         // A shell that is given something in no way that is known does something unknown.
         let is_unknown = given.all.is_empty() && arguments.contains('"');
         if is_unknown {

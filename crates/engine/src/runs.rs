@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use mcpproxy_classify::Words;
 use mcpproxy_classify::host::{Place, place};
 use mcpproxy_classify::shell::{self, Analysis, Send, Transfer};
-use mcpproxy_core::{Destination, Moved, Sink};
+use mcpproxy_core::{Destination, Moved, Sink, ToolRef};
 
-use crate::commands::{Given, as_word, commands};
+use crate::commands::{Given, To, as_word, commands};
 use crate::own::{MOST_MOVES, PUBLISHERS, is_cut, is_registry, moves, relay, unread};
 use crate::ready::Ready;
 
@@ -33,10 +33,27 @@ const NOUNS: [&str; 3] = ["process", "command", "cmd"];
 const RUNS: [&str; 8] = [
     "run", "exec", "execute", "eval", "evaluate", "script", "spawn", "launch",
 ];
+/// Words in the name of a tool of a shell by which it is handed something, and those by which that is
+/// kept or looked at instead.
+const HANDS: [&str; 12] = [
+    "send", "write", "type", "input", "keys", "paste", "run", "exec", "execute", "submit",
+    "insert", "call",
+];
+const KEEPS: [&str; 8] = [
+    "file", "files", "read", "get", "list", "log", "history", "output",
+];
 /// Names of arguments under which a text may as well be kept as be run.
-const KEPT: [&str; 4] = ["script", "scripts", "code", "codes"];
+const KEPT: [&str; 6] = [
+    "script",
+    "scripts",
+    "code",
+    "codes",
+    "python_code",
+    "cell_source",
+];
 /// Languages of such a text, by words in the name of its tool, and what runs them.
-const LANGUAGES: [(&str, &str); 7] = [
+const LANGUAGES: [(&str, &str); 8] = [
+    ("powershell", "powershell -c"),
     ("python", "python3 -c"),
     ("jupyter", "python3 -c"),
     ("ipython", "python3 -c"),
@@ -63,15 +80,25 @@ pub(crate) struct Runs {
 
 impl Runs {
     /// Reads the arguments of a tool.
-    pub(crate) fn of(tool: &str, arguments: &str, ready: &Ready) -> Self {
-        let words = Words::of(tool);
+    pub(crate) fn of(called: &ToolRef, arguments: &str, ready: &Ready) -> Self {
+        let words = Words::of(called.tool.as_str());
+        let upstream = Words::of(called.upstream.as_str());
         let says = |table: &[&str]| words.iter().any(|word| table.contains(&word));
         let is_noun = words.iter().skip(1).any(|word| NOUNS.contains(&word));
-        let is_shell = is_noun || says(&SHELLS);
+        // A shell's own tools need not name it again.
+        let of_shell = says(&HANDS) && !says(&KEEPS);
+        let of_shell = of_shell && upstream.iter().any(|word| SHELLS.contains(&word));
+        let is_shell = is_noun || of_shell || says(&SHELLS);
         let runs = is_shell || says(&RUNS);
-        let language = LANGUAGES.iter().find(|(word, _)| says(&[*word]));
+        let in_name = |word: &str| says(&[word]) || upstream.iter().any(|one| one == word);
+        let language = LANGUAGES.iter().find(|(word, _)| in_name(word));
         let mut found = Self::default();
-        let given = commands(arguments, is_shell);
+        let to = match () {
+            () if is_shell => To::Shell,
+            () if runs => To::Runner,
+            () => To::Any,
+        };
+        let given = commands(arguments, to);
         // Other tools nest what they like.
         if given.cut && (runs || !given.all.is_empty()) {
             found.moves.push(unread());
@@ -79,7 +106,9 @@ impl Runs {
         for one in given.all {
             let kept = KEPT.contains(&one.under.to_ascii_lowercase().as_str());
             let surely = !kept || runs || language.is_some();
-            let program = language.filter(|_| kept).map(|(_, program)| *program);
+            let shell = language.is_some_and(|(word, _)| *word == "powershell");
+            let program = language.filter(|_| kept || shell);
+            let program = program.map(|(_, program)| *program);
             found.read(&one, program, surely, ready);
         }
         // The worst are kept, however many come before them.

@@ -19,7 +19,7 @@ use crate::settings::FlowTracking;
 use crate::stream::{Family, Stream, streams};
 use crate::tail::{Across, KEYS, SHORT};
 use crate::typed::{Token, is_pointer, of_text, tokens};
-use crate::view::{Decoded, decode};
+use crate::view::{Decoded, decode, is_chance};
 use crate::winnow::{GRAM, Room};
 use crate::words::alphanumeric;
 
@@ -28,6 +28,8 @@ const TOKENS: usize = 8192;
 /// Fields of one message whose tail is kept for the next, and links that are looked up.
 pub(crate) const TAILS: usize = 64;
 const POINTERS: usize = 256;
+/// Bytes of the shortest word that could be a secret.
+const CODE: usize = 5;
 /// Windows that are kept of what one call says.
 const SAID: usize = 1 << 14;
 /// Bytes of a tail.
@@ -169,6 +171,20 @@ impl<'a> Sending<'a> {
         fields
             .map(|field| (field.path, field.tail.to_owned()))
             .collect()
+    }
+
+    /// Tells whether the agent says anything that could be a secret: a word with a digit, or one that
+    /// chance has made.
+    pub(crate) fn has_code(&self) -> bool {
+        let own = self.parts.get(self.own.clone()).unwrap_or_default();
+        let is_code = |word: &str| {
+            let digit = word.bytes().any(|byte| byte.is_ascii_digit());
+            word.len() >= CODE && (digit || is_chance(word))
+        };
+        own.iter().any(|part| {
+            let mut words = part.text.split(|char: char| !char.is_alphanumeric());
+            words.any(is_code)
+        })
     }
 
     /// Hands the hashes of short words to `each`, if the bit of their length is set.

@@ -312,8 +312,8 @@ impl Tracker {
             sending.cut,
             hash,
         );
-        if unread && outside {
-            weighed.evidence.reduced.push(Reduced::Size);
+        if unread && outside && sending.has_code() {
+            weighed.evidence.reduced.push(Reduced::Unscanned);
         }
         self.note_edges(whose, by, to, &weighed, now);
         checked.evidence = weighed.evidence;

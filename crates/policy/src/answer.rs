@@ -47,7 +47,7 @@ pub fn answer(policy: &Policy, call: &Call, facts: &Facts, verdict: &Verdict) ->
 
 fn remedy(finding: &Finding, case: &Case<'_>) -> &'static str {
     match &*finding.rule {
-        "internal_to_external" if case.lacks_justification() => {
+        "internal_to_external" if case.lacks_justification() && case.declares() => {
             "Repeat the call with `flow_justification` saying why this data has to leave, or leave it out."
         }
         "internal_to_external" => "Leave out what was read from the internal source.",

@@ -94,6 +94,12 @@ impl Case<'_> {
         known.or(is_tool.then_some(Operation::Write))
     }
 
+    /// Tells whether the agent can declare anything: a tool that it calls by its own name takes no more
+    /// than its own arguments.
+    pub(crate) fn declares(&self) -> bool {
+        self.call.declared.operation.is_some()
+    }
+
     /// Tells whether a justification is required and missing.
     pub(crate) fn lacks_justification(&self) -> bool {
         let given = self.call.declared.flow_justification.as_deref();

@@ -15,6 +15,7 @@ use mcpproxy_hooks::guards::poisoning::answers::{Answered, ORDERS};
 use super::Engine;
 use crate::facts::{arguments, context, origin, tool_name, whose};
 use crate::marks;
+use crate::nearby::leads_inside;
 use crate::own::{Credential, Own};
 use crate::ready::{EngineSettings, Ready};
 use crate::record::note_detected;
@@ -202,7 +203,19 @@ impl Engine {
 
     /// Returns where what a tool behind MCP gave comes from.
     pub(super) fn origin(&self, call: &Call, settings: &EngineSettings) -> DataOrigin {
-        origin(call, self.side(&call.tool, settings))
+        let side = match self.side(&call.tool, settings) {
+            Side::Outside if self.gets_inside(call, settings) => Side::Inside,
+            side => side,
+        };
+        origin(call, side)
+    }
+
+    /// Tells whether a tool that gets what stands at an address was told to get it inside.
+    fn gets_inside(&self, call: &Call, settings: &EngineSettings) -> bool {
+        let class = self.classes.of(&call.tool, &settings.classification);
+        let fetches = class.fetches || is_browser(call.tool.upstream.as_str());
+        let raw = || std::str::from_utf8(&call.wire.raw).unwrap_or_default();
+        fetches && leads_inside(arguments(raw()))
     }
 
     /// Returns the side on which what a tool gives is.

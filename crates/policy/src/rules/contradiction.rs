@@ -1,10 +1,11 @@
 //! Signals that do not go together: somebody is wrong, or lying.
 
 use mcpproxy_core::{
-    Action, Contradiction, Finding, FlowType, Masked, Nature, Severity, Sink, Source, Threat, Tier,
+    Action, Contradiction, Finding, FlowType, Masked, Match, Nature, Severity, Side, Sink, Source,
+    Threat, Tier, Weight,
 };
 
-use super::{Case, finding};
+use super::{Case, finding, source};
 use crate::direction;
 
 /// Severity from which the specification's matrix blocks; below it asks.
@@ -15,6 +16,8 @@ const TRUSTED: u8 = 90;
 /// What the agent's words are held against.
 const ARGUMENTS: &str = "argument_analysis";
 const DESTINATION: &str = "destination_class";
+/// What arguments are that were read inside.
+const PRIVATE: &str = "private";
 
 /// Severity below which nobody is asked: what is said is worse than what is done.
 const ASKS: u8 = 40;
@@ -69,6 +72,10 @@ pub(crate) fn declared(case: &Case<'_>) -> Vec<Contradiction> {
         let what = one.label.word;
         let reason = format!("The agent declares public data; the arguments hold {what}.");
         found.push((50, ARGUMENTS, ("public", "sensitive"), reason));
+    } else if let Some(one) = private(case).filter(|_| says(&declared.sensitivity, &["public"])) {
+        let from = source(one);
+        let reason = format!("The agent declares public data; this was read inside ({from}).");
+        found.push((50, ARGUMENTS, ("public", PRIVATE), reason));
     }
     let made = found
         .into_iter()
@@ -88,10 +95,17 @@ pub(crate) fn declared(case: &Case<'_>) -> Vec<Contradiction> {
     made.collect()
 }
 
+/// Returns what of the arguments was read inside, and is more than a trace.
+fn private<'a>(case: &Case<'a>) -> Option<&'a Match> {
+    let mut matches = case.facts.flow.matches.iter();
+    matches.find(|one| one.origin.side == Side::Inside && one.weight > Weight::Trace)
+}
+
 /// A false declaration about data that really goes out is no slip: it is what an agent would say
-/// that was told to.
+/// that was told to. What is private though nothing marks it an agent may take for public.
 fn raised(one: Contradiction, case: &Case<'_>) -> Contradiction {
     match direction::flow_type(case) {
+        _ if one.claim2 == PRIVATE => one,
         FlowType::InternalToExternal => Contradiction {
             severity: one.severity.max(75),
             ..one

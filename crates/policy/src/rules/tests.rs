@@ -284,7 +284,10 @@ fn require_justification_is_heeded() {
             .unwrap_or_default()
             .contains("flow_justification")
     };
-    assert!(remedy(&summary()) && !remedy(&said) && !remedy(&free));
+    let variant = |scene: Scene| scene.declared(|said| said.operation = Some(Operation::Write));
+    assert!(remedy(&variant(summary())));
+    // A tool that is called by its own name takes none.
+    assert!(!remedy(&summary()) && !remedy(&variant(said)) && !remedy(&variant(free)));
 }
 
 #[test]
@@ -404,6 +407,10 @@ fn what_the_agent_declares_is_held_against_the_facts() {
     };
     check(&public(Nature::Personal), (Ask, "contradiction"));
     check(&public(Nature::Typed), (Allow, ""));
+    // What was read inside is not public, and going out with that word is a higher risk.
+    let said = summary().declared(|declared| declared.sensitivity = Some("public".into()));
+    assert_eq!(said.verdict().risk.level, RiskLevel::High);
+    check(&said, (Ask, "contradiction"));
 }
 
 #[test]

@@ -4,6 +4,9 @@ use mcpproxy_core::{Action, Finding, Reduced, Severity, Source, Tier};
 
 use super::{Case, finding};
 
+/// Bytes from which on a run that nobody can read is none that people write.
+const BLOB: u32 = 48;
+
 /// Asks about what cannot be read, or was not, on its way out.
 pub(super) fn judge(case: &Case<'_>) -> Vec<Finding> {
     if !case.outside() {
@@ -25,9 +28,12 @@ fn opaque(case: &Case<'_>) -> Option<Finding> {
     let flow = &case.facts.flow;
     let one = flow.opaque.first().filter(|_| flow.taint.private)?;
     let (bytes, to) = (one.bytes, case.destination());
-    let reason = format!(
-        "Data that cannot be read ({bytes} bytes) flowing to {to} after private data was read."
-    );
+    // What is so short may be a key, and as well the number of a part.
+    let what = match bytes {
+        0..BLOB => "Data that looks like a key or a code",
+        BLOB.. => "Data that cannot be read",
+    };
+    let reason = format!("{what} ({bytes} bytes) flowing to {to} after private data was read.");
     Some(Finding {
         confidence: 60,
         place: Some(one.place.clone()),
@@ -41,6 +47,7 @@ fn skipped(case: &Case<'_>) -> Option<Finding> {
     let one = reduced.find(|one| is_skipped(**one))?;
     let what = match one {
         Reduced::Decoding => "encoded beyond what is undone",
+        Reduced::Unscanned => "that may be a secret of an answer too large to be looked through",
         Reduced::Size | Reduced::Evicted | Reduced::LocalOnly => "larger than what is compared",
     };
     let reason = format!("Data {what} flowing to {}.", case.destination());
@@ -55,7 +62,7 @@ fn weakened(case: &Case<'_>) -> Option<Finding> {
     let mut reduced = case.facts.flow.reduced.iter();
     let reason = match reduced.find(|one| !is_skipped(**one))? {
         Reduced::LocalOnly => "Only what this process saw was compared.",
-        Reduced::Evicted | Reduced::Decoding | Reduced::Size => {
+        Reduced::Evicted | Reduced::Decoding | Reduced::Size | Reduced::Unscanned => {
             "Text that was read long ago was not compared."
         }
     };
@@ -72,7 +79,7 @@ fn at_least_ask(case: &Case<'_>) -> Action {
 
 fn is_skipped(reduced: Reduced) -> bool {
     match reduced {
-        Reduced::Decoding | Reduced::Size => true,
+        Reduced::Decoding | Reduced::Size | Reduced::Unscanned => true,
         Reduced::Evicted | Reduced::LocalOnly => false,
     }
 }
