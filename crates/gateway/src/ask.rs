@@ -22,6 +22,8 @@ use crate::forward::{Origin, Passage, Target};
 use crate::gateway::Gateway;
 use crate::session::{Question, Session};
 
+/// What an upstream is told of an answer that policy keeps from it.
+const WITHHELD: &str = "the answer is withheld by mcpproxy";
 /// The key under which the one question of a translated request stands.
 const KEY: &str = "request";
 
@@ -70,10 +72,12 @@ pub(crate) async fn answer(
     match passage.clear_as(&sent, kind).await {
         Ok(cleared) => passage.deliver(&cleared).await,
         Err(failure) => {
-            passage
-                .instance
-                .refuse(id, failure.code, &failure.outside)
-                .await;
+            // Why is on record: an upstream must not learn from a denial what is known of others.
+            let why = match failure.code {
+                DENIED => WITHHELD,
+                _ => &failure.outside,
+            };
+            passage.instance.refuse(id, failure.code, why).await;
             Ok(())
         }
     }
