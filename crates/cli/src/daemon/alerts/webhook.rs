@@ -249,15 +249,13 @@ fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
     for part in parts {
         let code = part.split_at_checked(2);
-        match code.and_then(|(code, rest)| Some((u8::from_str_radix(code, 16).ok()?, rest))) {
-            Some((byte, rest)) => {
-                bytes.push(byte);
-                bytes.extend(rest.as_bytes());
-            }
-            None => {
-                bytes.push(b'%');
-                bytes.extend(part.as_bytes());
-            }
+        let byte = code.and_then(|(code, rest)| Some((u8::from_str_radix(code, 16).ok()?, rest)));
+        if let Some((byte, rest)) = byte {
+            bytes.push(byte);
+            bytes.extend(rest.as_bytes());
+        } else {
+            bytes.push(b'%');
+            bytes.extend(part.as_bytes());
         }
     }
     bytes
