@@ -64,10 +64,10 @@ impl Form {
     /// Prints one record.
     pub(super) fn print(self, record: &Value, flows: bool) -> String {
         match self {
-            Self::Json => record.to_string(),
-            Self::Ndjson => format!("{record}\n"),
+            Self::Json => json(record),
+            Self::Ndjson => format!("{}\n", json(record)),
             Self::Csv => csv::row(record, flows),
-            Self::Ocsf => format!("{}\n", ocsf::event(record)),
+            Self::Ocsf => format!("{}\n", json(&ocsf::event(record))),
             Self::Cef => cef::line(record),
         }
     }
@@ -90,6 +90,35 @@ pub(super) fn without_bodies(record: &mut Value) {
             record.remove(name);
         }
     }
+}
+
+/// Prints a value. What would not be seen, or would turn the writing, is escaped: a reader of JSON gets
+/// the same, and a person at a terminal sees what is there.
+fn json(value: &Value) -> String {
+    let text = value.to_string();
+    if !text.contains(is_hidden) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        if is_hidden(char) {
+            for unit in char.encode_utf16(&mut [0; 2]) {
+                out.extend(["\\u", &*format!("{unit:04x}")]);
+            }
+        } else {
+            out.push(char);
+        }
+    }
+    out
+}
+
+/// Tells whether a reader does not see a character, or it changes what they see of others.
+fn is_hidden(char: char) -> bool {
+    let formats = matches!(char,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e0fff}');
+    char.is_control() || formats
 }
 
 /// Returns a text of a record.

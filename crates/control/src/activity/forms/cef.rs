@@ -3,7 +3,7 @@
 use mcpproxy_core::Wall;
 use serde_json::Value;
 
-use super::{reasons, text};
+use super::{is_hidden, reasons, text};
 
 /// The longest value of an extension, in characters: collectors cut lines.
 const LONGEST: usize = 1023;
@@ -86,10 +86,9 @@ fn extension(text: &str) -> String {
     flat(&escaped.replace('\n', "\\n").replace('\r', "\\r"))
 }
 
-/// Takes out what ends a line for some reader, or does something to a terminal.
+/// Takes out what ends a line for some reader, does something to a terminal or turns the writing.
 fn flat(text: &str) -> String {
-    let ends = |char: char| char.is_control() || matches!(char, '\u{2028}' | '\u{2029}');
-    let char = |char: char| if ends(char) { ' ' } else { char };
+    let char = |char: char| if is_hidden(char) { ' ' } else { char };
     text.chars().map(char).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{reasons, text};
+use super::{is_hidden, reasons, text};
 
 /// The columns, which are also the names of the fields.
 const COLUMNS: [&str; 22] = [
@@ -81,8 +81,14 @@ fn plain(value: Option<&Value>) -> String {
     }
 }
 
-/// A cell; what a spreadsheet would compute stands behind an apostrophe.
+/// A cell, without what turns the writing or is not seen; what a spreadsheet would compute stands behind
+/// an apostrophe.
 fn quoted(cell: &str) -> String {
+    let hides = |char: &char| is_hidden(*char) && !matches!(char, '\t' | '\r' | '\n');
+    let cell = cell
+        .chars()
+        .map(|char| if hides(&char) { ' ' } else { char });
+    let cell: String = cell.collect();
     // Some also compute behind blanks, and what stands there in full width.
     let signs = [
         '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
@@ -92,5 +98,5 @@ fn quoted(cell: &str) -> String {
     if computes || cell.contains([',', '"', '\n', '\r']) {
         return format!("\"{mark}{}\"", cell.replace('"', "\"\""));
     }
-    cell.to_owned()
+    cell
 }

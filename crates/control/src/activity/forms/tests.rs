@@ -80,6 +80,25 @@ fn nothing_ends_a_line_before_its_end() {
     assert!(line.contains("request=a b c [2Jd\\ne"), "{line}");
 }
 
+/// Regression for #8: what turns the writing stood in a line as it was.
+#[test]
+fn nothing_turns_the_writing_or_hides_in_it() {
+    let odd = "a\u{202e}b\u{2066}c\u{200b}d\u{9b}e\u{e0041}f\u{feff}g";
+    let odd = json!({ "type": "tool_call", "tool_name": odd, "server_name": "\u{200b}=1" });
+    let line = Form::Cef.print(&odd, false);
+    assert!(line.contains("request=a b c d e f g"), "{line}");
+    let row = Form::Csv.print(&odd, false);
+    assert!(row.contains(",\"' =1\",a b c d e f g,"), "{row}");
+    // JSON has a way to write it that everybody reads the same.
+    let line = Form::Ndjson.print(&odd, false);
+    let escaped = "a\\u202eb\\u2066c\\u200bd\\u009be\\udb40\\udc41f\\ufeffg";
+    assert!(line.contains(escaped), "{line}");
+    assert_eq!(serde_json::from_str::<Value>(&line).unwrap(), odd);
+    let event = Form::Ocsf.print(&odd, false);
+    assert!(event.contains(escaped), "{event}");
+    assert!(event.ends_with("}\n") && line.ends_with("}\n"));
+}
+
 #[test]
 fn an_event_has_what_its_class_requires() {
     let event: Value = serde_json::from_str(&Form::Ocsf.print(&record(), true)).unwrap();
