@@ -4,13 +4,14 @@
 //! Until it is whole the file stands under another name, beside a note of how far it came.
 
 mod days;
+mod progress;
 mod written;
 
 use anyhow::Result;
 use http::HeaderMap;
-use serde_json::Value;
 
-use self::written::{Place, Progress, Target};
+use self::progress::Progress;
+use self::written::{Place, Target};
 use super::query;
 use crate::args::{ActivityExport, ExportFormat, Global, Rollup};
 use crate::commands::client::{fetch, runtime, socket};
@@ -24,7 +25,9 @@ const PART: usize = 1000;
 pub(super) fn run(global: &Global, export: &ActivityExport) -> Result<()> {
     let asked = asked(export);
     let mut target = target(global, export, &asked)?;
-    let mut progress = Progress::new(export.filter.start_time.as_deref());
+    let progress = Progress::new(export);
+    // The line that names the columns is no record.
+    let heading = u64::from(export.format == ExportFormat::Csv);
     let socket = socket(global);
     runtime()?.block_on(async {
         loop {
@@ -45,18 +48,16 @@ pub(super) fn run(global: &Global, export: &ActivityExport) -> Result<()> {
                 | ExportFormat::Ocsf
                 | ExportFormat::Cef => lines.to_owned(),
             };
-            progress.seen(&body);
             let next = next(&headers);
             let last = next.is_none();
             target.write(&body, counted(&body, export.format), next)?;
+            progress.show(&body, target.records.saturating_sub(heading));
             if last {
                 return Ok::<_, anyhow::Error>(());
             }
         }
     })?;
     progress.end();
-    // The line that names the columns is none.
-    let heading = u64::from(export.format == ExportFormat::Csv);
     let records = target.records.saturating_sub(heading);
     let days = target.days.lines();
     let closing = match export.format {
@@ -103,20 +104,7 @@ fn asked(export: &ActivityExport) -> String {
 /// Counts the records of a part; the line that names the columns is counted with them.
 fn counted(part: &str, format: ExportFormat) -> u64 {
     let count = match format {
-        ExportFormat::Csv => {
-            // A line that breaks within a cell is no other row: the quotes around a cell, and those
-            // within it, which are written twice, are even in number where a row ends.
-            let mut is_within = false;
-            let mut ends = 0;
-            for byte in part.bytes() {
-                match byte {
-                    b'"' => is_within = !is_within,
-                    b'\n' if !is_within => ends += 1,
-                    _ => {}
-                }
-            }
-            ends
-        }
+        ExportFormat::Csv => rows(part).count(),
         ExportFormat::Json | ExportFormat::Ndjson | ExportFormat::Ocsf | ExportFormat::Cef => {
             part.lines().filter(|line| line.len() > 1).count()
         }
@@ -124,17 +112,19 @@ fn counted(part: &str, format: ExportFormat) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
+/// Returns the rows of a part. A line that breaks within a cell is no other row: the quotes around a cell,
+/// and those within it, which are written twice, are even in number where a row ends.
+fn rows(part: &str) -> impl Iterator<Item = &str> {
+    let mut is_within = false;
+    part.split_inclusive(move |char| {
+        is_within ^= char == '"';
+        char == '\n' && !is_within
+    })
+}
+
 fn next(headers: &HeaderMap) -> Option<String> {
     let next = headers.get("x-next-cursor")?.to_str().ok()?;
     Some(next.to_owned())
-}
-
-/// Returns when the last record of a part was made.
-fn last_time(part: &str) -> Option<String> {
-    let line = part.lines().rfind(|line| line.contains("\"timestamp\""))?;
-    let line = line.trim_start_matches(['[', ',']);
-    let record: Value = serde_json::from_str(line).ok()?;
-    Some(record.get("timestamp")?.as_str()?.to_owned())
 }
 
 #[cfg(test)]

@@ -1,17 +1,15 @@
 //! Where an export goes, and how far it has come.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, IsTerminal as _, Seek as _, SeekFrom, Write};
+use std::io::{self, Seek as _, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use mcpproxy_core::{Clock as _, SystemClock, Wall};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::days::Days;
-use super::last_time;
 use crate::age::{AgeFault, Encrypted};
 use crate::exit::bad_input;
 use crate::output;
@@ -310,80 +308,9 @@ fn beside(path: &Path, end: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// What a person at a terminal sees meanwhile.
-pub(super) struct Progress {
-    shown: bool,
-    records: usize,
-    now: u64,
-    from: Option<u64>,
-}
-
-impl Progress {
-    /// Shows how much of the time since `from` is done, where that is known.
-    pub(super) fn new(from: Option<&str>) -> Self {
-        Self {
-            shown: io::stderr().is_terminal(),
-            records: 0,
-            now: SystemClock::start().wall().0,
-            from: from.and_then(Wall::from_rfc3339).map(|from| from.0),
-        }
-    }
-
-    pub(super) fn seen(&mut self, part: &str) {
-        self.records += part.lines().count();
-        if !self.shown {
-            return;
-        }
-        let time = last_time(part);
-        let at = time.as_deref().and_then(Wall::from_rfc3339);
-        let bar = self
-            .from
-            .zip(at)
-            .map(|(from, at)| bar(from, at.0, self.now));
-        let line = match (bar, time) {
-            (Some(bar), _) => format!("{bar} {} records", self.records),
-            (None, Some(time)) => format!("{} records, back to {time}", self.records),
-            (None, None) => format!("{} records", self.records),
-        };
-        drop(write!(io::stderr(), "\r\x1b[K{line}"));
-    }
-
-    pub(super) fn end(&self) {
-        if self.shown {
-            drop(write!(io::stderr(), "\r\x1b[K"));
-        }
-    }
-}
-
-/// A bar of the time that is done: records come newest first.
-fn bar(from: u64, at: u64, now: u64) -> String {
-    const WIDTH: u64 = 30;
-    let whole = now.saturating_sub(from).max(1);
-    let done = now.saturating_sub(at).min(whole);
-    let full = usize::try_from(done * WIDTH / whole).unwrap_or(0);
-    let rest = usize::try_from(WIDTH).unwrap_or(0).saturating_sub(full);
-    format!(
-        "[{}{}] {:3} %",
-        "#".repeat(full),
-        " ".repeat(rest),
-        done * 100 / whole
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_bar_shows_the_share_of_time() {
-        assert_eq!(bar(0, 100, 100), format!("[{}]   0 %", " ".repeat(30)));
-        assert_eq!(
-            bar(0, 50, 100),
-            format!("[{}{}]  50 %", "#".repeat(15), " ".repeat(15))
-        );
-        assert_eq!(bar(0, 0, 100), format!("[{}] 100 %", "#".repeat(30)));
-        assert_eq!(bar(100, 0, 100), format!("[{}] 100 %", "#".repeat(30)));
-    }
 
     #[test]
     fn what_is_no_file_is_written_to_and_stays_what_it_is() {
