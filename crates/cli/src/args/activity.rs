@@ -149,10 +149,11 @@ pub(crate) struct ActivityExport {
     /// it.
     #[arg(long, value_enum, value_name = "SPAN")]
     pub(crate) rollup: Option<Rollup>,
-    /// Go on with an export to the same file that was broken off.
+    /// Go on with an export to the same file that was broken off; not with one that is encrypted.
     #[arg(long, conflicts_with = "recipient")]
     pub(crate) resume: bool,
-    /// Encrypt it for the holder of a key, as age does: `age1...`.
+    /// Encrypt it for the holder of a key, as age does: `age1...`. Such an export cannot be gone on with:
+    /// what opens it would have to be kept beside it until then.
     #[arg(long, value_name = "RECIPIENT")]
     pub(crate) recipient: Option<String>,
 }
