@@ -35,7 +35,8 @@ pub(super) fn run(global: &Global, export: &ActivityExport) -> Result<()> {
             if let Place::At { cursor, .. } = &target.place {
                 path.extend(["&cursor=", cursor]);
             }
-            let (headers, part) = fetch(&socket, &path).await?;
+            let fetched = fetch(&socket, &path).await;
+            let (headers, part) = fetched.map_err(|fault| target.broken_off(fault, heading))?;
             let text = String::from_utf8_lossy(&part);
             let lines = match export.rollup {
                 Some(_) => target.days.take(&text),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::days::Days;
 use crate::age::{AgeFault, Encrypted};
-use crate::exit::bad_input;
+use crate::exit::{Exit, Failed, bad_input};
 use crate::output;
 
 /// How far an export came.
@@ -192,6 +192,32 @@ impl Target {
         self.note()
     }
 
+    /// Says of a fault how many records are written already, beside the `heading`, and how to go on.
+    pub(super) fn broken_off(&self, fault: anyhow::Error, heading: u64) -> anyhow::Error {
+        let Place::At { records, .. } = &self.place else {
+            return fault;
+        };
+        let hint = match &self.out {
+            Out::File { path, .. } => format!(
+                "they stand in `{}`; once the gateway answers, the same command with `--resume` goes on after them",
+                partial(path).display()
+            ),
+            Out::Encrypted(..) => "begin anew: what is encrypted cannot be gone on with".to_owned(),
+            Out::Standard | Out::Stream(_) => {
+                "begin anew; what is written to a file (`--output FILE`) can be gone on with"
+                    .to_owned()
+            }
+        };
+        let failed = fault.downcast_ref::<Failed>();
+        let records = records.saturating_sub(heading);
+        Failed {
+            exit: failed.map_or(Exit::Error, |failed| failed.exit),
+            message: format!("the export was broken off after {records} records: {fault:#}"),
+            hint: Some(hint),
+        }
+        .into()
+    }
+
     /// Notes how far it came, where it can be gone on with.
     fn note(&mut self) -> Result<()> {
         let Out::File { file, path, asked } = &mut self.out else {
@@ -369,6 +395,31 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text, "{\"one\":1}\n{\"two\":2}\n");
         assert!(Target::resumed(&path, "&a", "").is_err());
+    }
+
+    /// Regression for #8: who was told that the connection was closed was not told what to do about it.
+    #[test]
+    fn a_fault_in_the_middle_says_what_is_written_and_how_to_go_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.csv");
+        let closed = || anyhow::anyhow!("connection closed");
+        let check = |target: &Target, message: &str, hint: &str| {
+            let fault = target.broken_off(closed(), 1);
+            let failed = fault.downcast_ref::<Failed>().unwrap();
+            assert_eq!((failed.exit, &*failed.message), (Exit::Error, message));
+            let said = failed.hint.as_deref().unwrap();
+            assert!(said.contains(hint), "{said}");
+        };
+        let message = "the export was broken off after 2 records: connection closed";
+        let mut file = Target::file(&path, "", "").unwrap();
+        let nothing = file.broken_off(closed(), 1);
+        assert_eq!(nothing.to_string(), "connection closed");
+        file.write("a\n1\n2\n", 3, Some("7".to_owned())).unwrap();
+        check(&file, message, "out.csv.partial`");
+        check(&file, message, "`--resume` goes on");
+        let mut stream = Target::file(Path::new("/dev/null"), "", "").unwrap();
+        stream.write("a\n1\n2\n", 3, Some("7".to_owned())).unwrap();
+        check(&stream, message, "begin anew");
     }
 
     #[test]
