@@ -161,6 +161,27 @@ impl Gateway {
         }
     }
 
+    /// Keeps the orders in force, and tells each again: whoever read what is kept before this gateway wrote
+    /// there learns of them by that.
+    async fn repeat_orders(&self, live: &dyn LiveStore) {
+        self.keep_orders(live).await;
+        for order in self.access.control().orders() {
+            let (scope, by) = (order.scope.to_string(), order.by);
+            let told = live.announce(self.as_told(Notice::Stopped { scope, by }));
+            if let Err(fault) = told.await {
+                tracing::warn!("other gateways were not told of an order: {fault}");
+            }
+        }
+    }
+
+    /// Keeps the orders in force after another gateway changed them, in the place of what any gateway kept
+    /// that did not know of that yet.
+    async fn keep_orders_too(&self) {
+        if let Some(live) = &self.live {
+            self.keep_orders(&**live).await;
+        }
+    }
+
     /// Hears what other gateways tell, for as long as this one runs.
     pub async fn hear_others(self: Arc<Self>) {
         let Some(live) = self.live.clone() else {
@@ -200,7 +221,7 @@ impl Gateway {
                 for (scope, by) in orders {
                     self.adopt_stop(&scope, &by);
                 }
-                self.keep_orders(live).await;
+                self.repeat_orders(live).await;
             }
             Err(fault) => tracing::warn!("orders of other gateways are not known: {fault}"),
         }
@@ -215,13 +236,17 @@ impl Gateway {
             return;
         }
         match told.notice {
-            Notice::Stopped { scope, by } => self.adopt_stop(&scope, &by),
+            Notice::Stopped { scope, by } => {
+                self.adopt_stop(&scope, &by);
+                self.keep_orders_too().await;
+            }
             Notice::Resumed { scope } => {
                 let resumed = scope.parse::<StopScope>();
                 let resumed = resumed.map(|scope| self.access.control().adopt_resume(&scope));
                 if let Ok(Err(fault)) = resumed {
                     tracing::debug!("not resumed with the others: {fault}");
                 }
+                self.keep_orders_too().await;
             }
             Notice::Decided => self.read_decisions().await,
             Notice::Answered => self.share_questions().await,

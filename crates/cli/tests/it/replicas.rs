@@ -5,6 +5,7 @@
 //! Each test asserts what arrived outside. The control shows the leak: two gateways without Redis.
 
 mod away;
+mod orders;
 mod remembered;
 mod shown;
 mod together;
