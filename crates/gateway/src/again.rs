@@ -23,7 +23,9 @@ impl Gateway {
                 () = self.stopped() => return,
             }
             if live.problem().is_none() {
+                // First, since whether the store forgot what it was told is seen there.
                 self.share_questions().await;
+                self.publish_owed().await;
                 self.tell_heard(&*live).await;
             }
         }

@@ -152,15 +152,16 @@ struct Waiting {
 
 impl Read {
     /// Writes on the board what it does not say yet of the questions that wait `here`, each as `asked`
-    /// has it, and reads what others wrote; returns their answers.
+    /// has it, and reads what others wrote; returns their answers, and whether the store forgot what it was
+    /// told.
     async fn exchange<Q>(
         &mut self,
         live: &dyn LiveStore,
         here: &BTreeMap<String, Q>,
         asked: impl Fn(&Q) -> Entry,
         rest: Duration,
-    ) -> Result<Vec<Answer>, LiveFault> {
-        let mut answers = Vec::new();
+    ) -> Result<(Vec<Answer>, bool), LiveFault> {
+        let (mut answers, mut forgot) = (Vec::new(), false);
         loop {
             let owed = self.owed(here, &asked);
             let append = owed
@@ -181,8 +182,9 @@ impl Read {
                     self.take(entry, &mut answers);
                 }
             }
+            forgot |= turn.forgot;
             if !turn.forgot {
-                return Ok(answers);
+                return Ok((answers, forgot));
             }
         }
     }
@@ -340,7 +342,10 @@ impl Gateway {
         let answers = board.exchange(&**live, &here, asked, rest).await;
         drop(board);
         match answers {
-            Ok(answers) => {
+            Ok((answers, forgot)) => {
+                if forgot {
+                    self.sessions.unpublished();
+                }
                 for Answer { id, decision, by } in answers {
                     self.settle_question(&id, decision, &by).await;
                 }
@@ -446,7 +451,7 @@ mod tests {
                 shown: Value::Null,
             };
             let Self { live, board, here } = self;
-            let answers = board.exchange(live, here, asked, REST).await.ok()?;
+            let (answers, _) = board.exchange(live, here, asked, REST).await.ok()?;
             Some(answers.into_iter().map(|one| one.id).collect())
         }
 

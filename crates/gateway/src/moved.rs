@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use mcpproxy_core::{Principal, Wall};
 use mcpproxy_upstream::Greeting;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,9 @@ use crate::gateway::Gateway;
 use crate::notices::Notice;
 use crate::session::{NewSession, Session};
 use crate::settings::RoutingMode;
+
+/// Sessions that are told of at once.
+const AT_ONCE: usize = 64;
 
 /// What is kept of a session.
 #[derive(Debug, Deserialize, Serialize)]
@@ -93,10 +97,23 @@ impl Gateway {
             opened: Some(session.opened.0),
         });
         let name = name(&session.id);
+        session.owe();
         let kept = live.put(&name, kept.unwrap_or_default(), self.session_idle());
-        // One that is not kept now is kept with its next request.
+        // One that is not kept now is kept once it can be.
         if kept.await.is_ok() {
             session.published(self.clock.tick());
+            if session.is_ended() {
+                // It ended meanwhile: what was taken away then may not have been there yet.
+                drop(live.remove(&name).await);
+            }
+        }
+    }
+
+    /// Tells other gateways of the sessions that they could not be told of, and of those that the store
+    /// forgot.
+    pub(crate) async fn publish_owed(&self) {
+        for some in self.sessions.owed().chunks(AT_ONCE) {
+            join_all(some.iter().map(|session| self.publish(session))).await;
         }
     }
 

@@ -43,6 +43,18 @@ const LEVELS: [&str; 8] = [
 /// How long an upstream may take to set its level of log messages.
 const LEVEL_PATIENCE: Duration = Duration::from_secs(30);
 
+/// Whether other gateways were told of a session.
+#[derive(Clone, Copy, Debug, Default)]
+enum Published {
+    /// They were not: where nothing is shared, and at doors whose sessions end with their connection.
+    #[default]
+    Never,
+    /// They are to be told.
+    Owed,
+    /// They were told then.
+    At(Tick),
+}
+
 /// One legacy session.
 #[derive(Debug)]
 pub struct Session {
@@ -77,8 +89,7 @@ pub struct Session {
     /// Boxed, because a channel reserves room for many at once.
     unasked: mpsc::Sender<Box<Question>>,
     used: AtomicU64,
-    /// When other gateways were last told of it, and whether they were.
-    published: AtomicU64,
+    published: Mutex<Published>,
     ended: AtomicBool,
 }
 
@@ -320,17 +331,34 @@ impl Session {
         self.used.store(millis(now.0), Ordering::Relaxed);
     }
 
+    /// Notes that other gateways are to know of it.
+    pub(crate) fn owe(&self) {
+        *lock(&self.published) = Published::Owed;
+    }
+
     /// Notes that other gateways know of it.
     pub(crate) fn published(&self, now: Tick) {
-        // Nought stands for never.
-        self.published
-            .store(millis(now.0).max(1), Ordering::Relaxed);
+        *lock(&self.published) = Published::At(now);
+    }
+
+    /// Notes that what other gateways were told is lost.
+    fn unpublished(&self) {
+        let mut published = lock(&self.published);
+        if let Published::At(_) = *published {
+            *published = Published::Owed;
+        }
+    }
+
+    fn is_owed(&self) -> bool {
+        matches!(*lock(&self.published), Published::Owed)
     }
 
     /// Tells whether other gateways must be told of it, again after some time.
     pub(crate) fn is_due(&self, now: Tick, after: Duration) -> bool {
-        let told = self.published.load(Ordering::Relaxed);
-        told == 0 || millis(now.0).saturating_sub(told) >= millis(after)
+        match *lock(&self.published) {
+            Published::At(told) => now.0.saturating_sub(told.0) >= after,
+            Published::Never | Published::Owed => true,
+        }
     }
 }
 

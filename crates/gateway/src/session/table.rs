@@ -162,7 +162,7 @@ impl Sessions {
             news: News::default(),
             unasked,
             used: AtomicU64::new(0),
-            published: AtomicU64::new(0),
+            published: Mutex::default(),
             ended: AtomicBool::new(false),
         }
     }
@@ -225,6 +225,20 @@ impl Sessions {
         let mut all: Vec<_> = lock(&self.table).open.values().cloned().collect();
         all.sort_by(|one, other| one.id.cmp(&other.id));
         all
+    }
+
+    /// Notes that what other gateways were told of sessions is lost.
+    pub(crate) fn unpublished(&self) {
+        for session in self.all() {
+            session.unpublished();
+        }
+    }
+
+    /// Returns the sessions that other gateways are still to be told of, in no order.
+    pub(crate) fn owed(&self) -> Vec<Arc<Session>> {
+        let table = lock(&self.table);
+        let owed = table.open.values().filter(|session| session.is_owed());
+        owed.cloned().collect()
     }
 
     /// Returns how many sessions are open.

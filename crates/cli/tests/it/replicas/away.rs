@@ -64,3 +64,26 @@ async fn a_question_of_an_outage_and_one_that_redis_forgot_are_answered_at_the_o
         }
     }
 }
+
+/// Regression for #8: the other gateway knew of no session that was opened before Redis forgot it, or
+/// while it was away, until its agent used it again and some minutes had passed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_goes_on_at_the_other_gateway_although_redis_forgot_it_or_was_away() {
+    for forgets in [false, true] {
+        let redis = RedisServer::start().expect("redis-server is needed");
+        let pair = Pair::start(&sharing(&redis, true)).await;
+        let before = agent(&pair.one).await;
+        redis.stop().unwrap();
+        let meanwhile = agent(&pair.one).await;
+        comes_back(&redis, &pair, forgets).await;
+        for (session, case) in [(before, "before"), (meanwhile, "meanwhile")] {
+            let moved = session.at(&pair.other.url("/mcp"));
+            until("the session at the other gateway", || async {
+                let listed = moved.request("tools/list", json!({})).await;
+                (listed.status == 200).then_some(())
+            })
+            .await;
+            assert!(posted(&moved, case).await, "{case}, {forgets}");
+        }
+    }
+}
