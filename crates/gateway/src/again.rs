@@ -26,6 +26,7 @@ impl Gateway {
                 // First, since whether the store forgot what it was told is seen there.
                 self.share_questions().await;
                 self.publish_owed().await;
+                self.share_orders_owed(&*live).await;
                 self.tell_heard(&*live).await;
             }
         }

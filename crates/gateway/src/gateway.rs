@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -108,6 +109,8 @@ pub struct Gateway {
     pub(crate) process: String,
     /// Questions that wait at other gateways.
     pub(crate) board: Board,
+    /// Whether other gateways may not know of the orders in force.
+    pub(crate) orders_owed: AtomicBool,
     /// Tokens that were made and revoked.
     pub(crate) token_log: TokenLog,
     /// Who watches what happens, here and at other gateways.
@@ -186,6 +189,7 @@ impl Gateway {
             live: parts.live,
             process: Id128::from_bytes(process).to_string(),
             board: Board::default(),
+            orders_owed: AtomicBool::new(false),
             token_log: TokenLog::default(),
             retries: Retries::default(),
             watchers: Watchers::default(),

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mcpproxy_core::{FlowScope, Id128, LiveStore, SessionBasis, SessionKey};
@@ -133,12 +134,14 @@ impl Gateway {
     /// Tells other gateways something, if there are any.
     pub(crate) async fn announce(&self, notice: Notice) {
         let Some(live) = &self.live else { return };
-        if matches!(notice, Notice::Stopped { .. } | Notice::Resumed { .. }) {
+        let is_order = matches!(notice, Notice::Stopped { .. } | Notice::Resumed { .. });
+        if is_order {
             self.keep_orders(&**live).await;
         }
         let told = live.announce(self.as_told(notice));
         if let Err(fault) = told.await {
             tracing::warn!("other gateways were not told: {fault}");
+            self.orders_owed.fetch_or(is_order, Ordering::Relaxed);
         }
     }
 
@@ -158,6 +161,7 @@ impl Gateway {
         let orders = serde_json::to_vec(&orders).unwrap_or_default();
         if let Err(fault) = live.put(ORDERS, orders, MONTH).await {
             tracing::warn!("orders to stop calls are not shared: {fault}");
+            self.orders_owed.store(true, Ordering::Relaxed);
         }
     }
 
@@ -170,6 +174,7 @@ impl Gateway {
             let told = live.announce(self.as_told(Notice::Stopped { scope, by }));
             if let Err(fault) = told.await {
                 tracing::warn!("other gateways were not told of an order: {fault}");
+                self.orders_owed.store(true, Ordering::Relaxed);
             }
         }
     }
@@ -213,22 +218,36 @@ impl Gateway {
     /// Reads again what may have been told while nobody heard.
     async fn catch_up(&self, live: &dyn LiveStore) {
         self.engine.doubt_live();
-        match live.get(ORDERS).await {
-            Ok(orders) => {
-                let orders = orders.as_deref().map(serde_json::from_slice);
-                let orders: BTreeMap<String, String> =
-                    orders.and_then(Result::ok).unwrap_or_default();
-                for (scope, by) in orders {
-                    self.adopt_stop(&scope, &by);
-                }
-                self.repeat_orders(live).await;
-            }
-            Err(fault) => tracing::warn!("orders of other gateways are not known: {fault}"),
-        }
+        self.share_orders(live).await;
         self.catch_up_heard(live).await;
         self.share_tokens().await;
         self.read_decisions().await;
         self.share_questions().await;
+    }
+
+    /// Shares orders again, if others may not know of all.
+    pub(crate) async fn share_orders_owed(&self, live: &dyn LiveStore) {
+        if self.orders_owed.swap(false, Ordering::Relaxed) {
+            self.share_orders(live).await;
+        }
+    }
+
+    /// Adds the orders of other gateways, and tells them all.
+    async fn share_orders(&self, live: &dyn LiveStore) {
+        let orders = match live.get(ORDERS).await {
+            Ok(orders) => orders,
+            Err(fault) => {
+                tracing::warn!("orders of other gateways are not known: {fault}");
+                self.orders_owed.store(true, Ordering::Relaxed);
+                return;
+            }
+        };
+        let orders = orders.as_deref().map(serde_json::from_slice);
+        let orders: BTreeMap<String, String> = orders.and_then(Result::ok).unwrap_or_default();
+        for (scope, by) in orders {
+            self.adopt_stop(&scope, &by);
+        }
+        self.repeat_orders(live).await;
     }
 
     async fn told(self: &Arc<Self>, told: Told) {
