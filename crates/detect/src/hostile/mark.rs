@@ -112,6 +112,9 @@ impl Marks {
             let Some(mark) = self.all.get(found.pattern().as_usize()) else {
                 continue;
             };
+            if !mark.tag && is_named(text, &found.range()) {
+                continue;
+            }
             let end = if mark.tag {
                 tag_end(text, &found.range())
             } else {
@@ -126,6 +129,17 @@ impl Marks {
             }
         }
     }
+}
+
+/// Whether a mark is only named, in a list of such: `special tokens such as <|im_start|> are counted`.
+fn is_named(text: &str, mark: &Range<usize>) -> bool {
+    let before = text.get(..mark.start).unwrap_or_default();
+    let line = before.rsplit(['\n', '\r']).next().unwrap_or_default();
+    let line = line.to_ascii_lowercase();
+    let rest = text.get(mark.end..).unwrap_or_default();
+    let rest = rest.strip_prefix(['`', '"', '\'']).unwrap_or(rest);
+    NAMING.iter().any(|phrase| line.contains(phrase))
+        && NAMED.iter().any(|next| rest.starts_with(next))
 }
 
 /// The last letters that were seen and one more, case aside.
@@ -149,6 +163,22 @@ fn tag_end(text: &str, head: &Range<usize>) -> Option<usize> {
         .count();
     matches!(rest.get(inner), Some(b'>' | b']' | b'}')).then_some(head.end + inner + 1)
 }
+
+/// What comes before marks that are only named.
+const NAMING: &[&str] = &[
+    " such as ",
+    " like ",
+    "e.g. ",
+    "for example ",
+    " tokens ",
+    " markers ",
+];
+
+/// What comes behind a mark that is only named. What a voice says would come there.
+const NAMED: &[&str] = &[
+    ",", ")", ".", " or ", " and ", " are ", " is ", " in ", " found ", " counts ", " tokens",
+    " markers",
+];
 
 #[cfg(test)]
 mod tests {

@@ -291,12 +291,46 @@ pub(super) fn is_notice(folded: &str) -> bool {
     words::RECORDED.iter().any(|phrase| folded.contains(phrase))
 }
 
-/// Whether it is told who may put something off: `skipping the review takes the role`.
+/// Whether it is told who may put something off, or that nobody may: `skipping the review takes the
+/// role`, `leaving out a part is an offence`.
 pub(super) fn is_privilege(folded: &str, one: &Seen) -> bool {
-    let rest = folded.get(one.at..).unwrap_or_default();
+    let (before, rest) = folded.split_at_checked(one.at).unwrap_or_default();
     let first = rest.split_whitespace().next().unwrap_or_default();
-    let subject = first.ends_with("ing") && folded.get(..one.at).is_some_and(str::is_empty);
-    subject && words::PRIVILEGED.iter().any(|phrase| rest.contains(phrase))
+    let subject = first.ends_with("ing") && (before.is_empty() || before.ends_with(" ;"));
+    let clause = rest.split(';').next().unwrap_or_default();
+    subject
+        && words::PRIVILEGED
+            .iter()
+            .any(|phrase| clause.contains(phrase))
+}
+
+/// Whether rules are those of some trade, by the word before them: `targeting rules`, `shipping
+/// instructions`. Rules without such a word, or with one of any rules, may be the model's own.
+pub(super) fn is_trade(folded: &str, seen: &[Seen], one: &Seen) -> bool {
+    let (before, rest) = folded.split_at_checked(one.at).unwrap_or_default();
+    let word = rest.split_whitespace().next().unwrap_or_default();
+    if !words::RULES.contains(&word) {
+        return false;
+    }
+    let kind = before.rsplit(' ').next().unwrap_or_default();
+    let named = kind.len() > 2 && kind.bytes().all(|byte| byte.is_ascii_alphabetic());
+    // What has a meaning here is a verb, or says whose rules they are.
+    let meant = |other: &Seen| other.at < one.at && other.at + 1 + kind.len() >= one.at;
+    named && !words::ANYONE_S.contains(&kind) && !seen.iter().any(meant)
+}
+
+/// Whether an adverb of silence says how something goes wrong or what it falls back to, which is
+/// told so that the reader takes notice: `fails silently`, `you'll get the default, quietly`.
+pub(super) fn is_mishap(folded: &str, one: &Seen) -> bool {
+    let (before, rest) = folded.split_at_checked(one.at).unwrap_or_default();
+    let adverb = rest.split_whitespace().next().unwrap_or_default();
+    if !matches!(adverb, "silently" | "quietly") {
+        return false;
+    }
+    let verb = rest.split_whitespace().nth(1).unwrap_or_default();
+    let mut back = before.split_whitespace().rev().filter(|word| *word != ";");
+    let last = back.next().unwrap_or_default();
+    words::MISHAPS.contains(&verb) || words::MISHAPS.contains(&last)
 }
 
 /// A text with only the verbs of tools that are to be called: `show_secret` says nothing about what

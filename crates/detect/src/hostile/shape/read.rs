@@ -129,6 +129,7 @@ impl Shape {
         let attacks = || read.own.has(F::Threat) || self.quotes(words);
         let folded = folded(&care::uncalled(&care::unquoted(words, attacks)));
         let seen = self.seen(&folded);
+        let seen = without_trade(&folded, seen);
         let spared = care::spared(&folded, &seen);
         // Scripts without blanks have their letters apart once they are folded.
         let counted = if words.is_ascii() { words } else { &folded };
@@ -153,6 +154,7 @@ impl Shape {
                     read.families.add(F::Forbidden);
                 }
                 F::Tell if care::is_for_you(&folded, one) => {}
+                F::Quiet if care::is_mishap(&folded, one) || care::is_privilege(&folded, one) => {}
                 F::Lie if care::is_claimed(&folded, one) => {}
                 F::Lie if care::is_shown(&folded, one) || care::is_candid(&folded, one) => {}
                 F::Rank if care::is_fair(&folded, one) => {}
@@ -234,6 +236,14 @@ impl Shape {
         literal::find(text, |family| topics.add(family));
         topics
     }
+}
+
+/// Words of families without the rules of some trade.
+fn without_trade(folded: &str, seen: Vec<Seen>) -> Vec<Seen> {
+    let trade = |one: &Seen| one.family == F::Rules && care::is_trade(folded, &seen, one);
+    let kept: Vec<bool> = seen.iter().map(|one| !trade(one)).collect();
+    let both = seen.into_iter().zip(kept);
+    both.filter_map(|(one, keep)| keep.then_some(one)).collect()
 }
 
 /// Whether a word close before, in the same clause, says no.
