@@ -125,10 +125,6 @@ impl Engine {
             facts.sensitive.retain(|one| !returned(one));
             let mut flow = checked.evidence;
             addressees::leave_out(&mut flow.matches, raw, &report, &addresses);
-            if is_given_back(&facts.destination, call) {
-                let upstream = &call.tool.upstream;
-                flow.matches.retain(|one| one.origin.upstream != *upstream);
-            }
             flow.matches.truncate(MOST_MATCHES);
             hide_places(&ready.detector, &mut flow, &mut facts.sensitive);
             if !report.coverage.is_complete() && settings.detector.enabled {
@@ -192,13 +188,6 @@ fn is_returned(one: &Sensitive, marked: &[Marked<'_>], returned: &BTreeSet<usize
         returned.contains(&at)
     });
     one.label.nature == Nature::Secret && any && all
-}
-
-/// Tells whether what an upstream gave may be handed back to it: one that nobody knows anything of, and
-/// that shows nothing which would send it on, learns nothing new by that.
-fn is_given_back(to: &Destination, call: &Call) -> bool {
-    let unknown = to.sink == Sink::Assumed && to.class == "unknown";
-    unknown && *to.name == *call.tool.upstream.as_str()
 }
 
 /// What the detector is told about a message of a call.

