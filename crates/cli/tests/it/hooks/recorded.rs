@@ -290,12 +290,17 @@ async fn a_question_stands_under_the_session_of_its_call() {
         assert_eq!(scene.gateway.owner().post(&path, &no).await.0, 200);
     });
     let path = "/activity?type=policy_decision,approval";
-    let page = scene.gateway.api(path).await;
+    // The record of an answer is written when the call has been told.
+    let page = until("the records of all three", || async {
+        let page = scene.gateway.api(path).await;
+        let records = activities(&page).iter();
+        let said: BTreeSet<_> = records.map(|one| one["method"].as_str()).collect();
+        let expect = ["denied", "requested", "tools/call"].map(Some);
+        (said == BTreeSet::from(expect)).then_some(page)
+    })
+    .await;
     let records = activities(&page);
     let sessions = |one: &Value| [&one["session_id"], &one["mcp_session_id"]].map(Value::clone);
-    let said: BTreeSet<_> = records.iter().map(|one| one["method"].as_str()).collect();
-    let expect = ["denied", "requested", "tools/call"].map(Some);
-    assert_eq!(said, BTreeSet::from(expect), "{page}");
     for record in records {
         assert!(record["mcp_session_id"].is_string(), "{record}");
         assert_eq!(sessions(record), sessions(&records[0]), "{record}");
