@@ -6,11 +6,14 @@ use std::ops::ControlFlow;
 use mcpproxy_classify::host::{self, Place};
 use mcpproxy_text as text;
 
-/// Tells whether an argument is an address of this machine or its network, or a file on it.
+use crate::contradictions::is_looked_for;
+
+/// Tells whether an argument is an address of this machine or its network, or a file on it, and no word to
+/// look for.
 pub(crate) fn leads_inside(arguments: &str) -> bool {
     let mut inside = false;
     text::visit(arguments, |leaf| {
-        inside |= is_inside(leaf.text.trim());
+        inside |= is_inside(leaf.text.trim()) && !is_looked_for(&leaf.path.to_string());
         if inside {
             ControlFlow::Break(())
         } else {
@@ -60,5 +63,6 @@ mod tests {
         check("why does http://localhost:3000 not answer", false);
         check("wiki", false);
         check("", false);
+        assert!(!leads_inside(r#"{"query":"http://localhost:3000"}"#));
     }
 }

@@ -428,14 +428,15 @@ async fn a_running_shell_is_handed_commands_under_many_names() {
 
 #[tokio::test]
 async fn what_is_got_from_an_address_inside_is_private() {
-    let got = |url: &str| {
-        let call = json!({ "server": "fetch", "tool": "fetch", "args": { "url": url },
+    let got_by = |tool: &str, url: &str| {
+        let call = json!({ "server": "fetch", "tool": tool, "args": { "url": url },
             "result": format!("The board meets on the fourth of June in Oulu. token: {KEY}") });
         judge(json!([
             call,
             post(json!({ "text": format!("so it is {KEY}") }))
         ]))
     };
+    let got = |url: &str| got_by("fetch", url);
     for inside in [
         "http://169.254.169.254/latest/meta-data/iam/security-credentials/r",
         "http://localhost:3000/admin",
@@ -446,6 +447,8 @@ async fn what_is_got_from_an_address_inside_is_private() {
     }
     let (_, _, flow, _) = got("https://example.com/").await;
     assert_eq!(flow, FlowType::ExternalToExternal);
+    // A tool that is called something else takes an address all the same.
+    assert_eq!(got_by("search", "http://10.0.0.5/x").await.0, Action::Deny);
 }
 
 #[tokio::test]

@@ -204,18 +204,10 @@ impl Engine {
     /// Returns where what a tool behind MCP gave comes from.
     pub(super) fn origin(&self, call: &Call, settings: &EngineSettings) -> DataOrigin {
         let side = match self.side(&call.tool, settings) {
-            Side::Outside if self.gets_inside(call, settings) => Side::Inside,
+            Side::Outside if gets_inside(call) => Side::Inside,
             side => side,
         };
         origin(call, side)
-    }
-
-    /// Tells whether a tool that gets what stands at an address was told to get it inside.
-    fn gets_inside(&self, call: &Call, settings: &EngineSettings) -> bool {
-        let class = self.classes.of(&call.tool, &settings.classification);
-        let fetches = class.fetches || is_browser(call.tool.upstream.as_str());
-        let raw = || std::str::from_utf8(&call.wire.raw).unwrap_or_default();
-        fetches && leads_inside(arguments(raw()))
     }
 
     /// Returns the side on which what a tool gives is.
@@ -229,6 +221,12 @@ impl Engine {
             Kind::Internal | Kind::Hybrid | Kind::Unknown => Side::Inside,
         }
     }
+}
+
+/// Tells whether a tool was told to get something inside. Not every tool lists the address that it takes.
+fn gets_inside(call: &Call) -> bool {
+    let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
+    leads_inside(arguments(raw))
 }
 
 /// As what a model reads the answer to a call.
