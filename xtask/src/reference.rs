@@ -5,6 +5,7 @@
 
 mod schema;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -196,7 +197,8 @@ fn api(program: &Path) -> Result<String> {
             };
             let named = operation["parameters"].as_array().into_iter().flatten();
             let named: Vec<String> = named
-                .filter_map(|one| Some(format!("`{}`", one["name"].as_str()?)))
+                .flat_map(parameters)
+                .map(|name| format!("`{name}`"))
                 .collect();
             let verb = method.to_uppercase();
             let (named, summary) = (named.join(", "), cell(summary));
@@ -204,6 +206,20 @@ fn api(program: &Path) -> Result<String> {
         }
     }
     Ok(page)
+}
+
+/// Returns what a parameter is called in a request: one that stands for several has each of their names.
+fn parameters(one: &Value) -> BTreeSet<&str> {
+    let shapes = one.pointer("/schema/oneOf").and_then(Value::as_array);
+    let shapes = shapes.into_iter().flatten();
+    let shapes = shapes.filter_map(|shape| shape.get("properties")?.as_object());
+    let names: BTreeSet<_> = shapes
+        .flat_map(|of| of.keys().map(String::as_str))
+        .collect();
+    if names.is_empty() {
+        return one["name"].as_str().into_iter().collect();
+    }
+    names
 }
 
 fn rules(program: &Path) -> Result<String> {

@@ -118,6 +118,14 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// The token would have ended before it was made.
+    #[error("the end of token `{name}` is wrong: {reason}")]
+    TokenEnded {
+        /// The token.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// No further token can be kept.
     #[error("there are {limit} tokens already, and no more are kept")]
     TooManyTokens {
@@ -211,7 +219,8 @@ pub enum Kind {
     Forbidden,
     /// What was named does not exist.
     Unknown,
-    /// What was named exists already, or a bound is reached.
+    /// What was named exists already, a bound is reached, or what it would come to is wrong as things
+    /// stand.
     Conflict,
     /// What was given makes no sense.
     Invalid,
@@ -280,6 +289,7 @@ impl Error {
             | Self::TokenTaken { .. }
             | Self::TokenUnknown { .. }
             | Self::TokenScope { .. }
+            | Self::TokenEnded { .. }
             | Self::OrderScope { .. }
             | Self::OrderUnknown { .. }
             | Self::Filter { .. }
@@ -305,6 +315,7 @@ impl Error {
             | Self::OfferUnknown { .. }
             | Self::NoActivity => Kind::Unknown,
             Self::TokenTaken { .. }
+            | Self::TokenEnded { .. }
             | Self::TooManyTokens { .. }
             | Self::TooManyOrders { .. }
             | Self::OfferChanged { .. }
@@ -343,8 +354,8 @@ impl Refused {
             Self::Failed(error) => error.kind(),
             Self::Change(fault) => match fault {
                 ChangeFault::Unknown { .. } => Kind::Unknown,
-                ChangeFault::Exists { .. } => Kind::Conflict,
-                ChangeFault::Invalid { .. } => Kind::Invalid,
+                // Whether a configuration is right depends on what else is in it, and on this machine.
+                ChangeFault::Exists { .. } | ChangeFault::Invalid { .. } => Kind::Conflict,
                 ChangeFault::Failed { .. } => Kind::Failed,
             },
         }

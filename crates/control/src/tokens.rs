@@ -97,12 +97,15 @@ impl Tokens {
         now: Wall,
     ) -> Result<(Secret, TokenInfo), Error> {
         check_name(name)?;
-        let wrong = |reason| Error::TokenScope {
-            name: name.to_owned(),
+        let owned = || name.to_owned();
+        scope.check().map_err(|reason| Error::TokenScope {
+            name: owned(),
             reason,
-        };
-        scope.check().map_err(wrong)?;
-        scope.check_end(now).map_err(wrong)?;
+        })?;
+        scope.check_end(now).map_err(|reason| Error::TokenEnded {
+            name: owned(),
+            reason,
+        })?;
         let secret = credential::make(PREFIX)?;
         let digest = Digest::of(secret.expose().as_bytes());
         let info = TokenInfo {

@@ -74,6 +74,6 @@ pub use security::{
 pub use share::{Room, Shares};
 pub use shown::ShownRecord;
 pub use statement::{Signed, StatementCheck, StatementSigner};
-pub use units::{ByteSize, InvalidUnit, Span};
+pub use units::{ByteSize, InvalidUnit, Span, whole};
 pub use verdict::{Action, Enforcement, FlowType, Risk, RiskLevel, Verdict};
 pub use who::{Claims, FlowScope, Principal, PrincipalKind, SessionBasis, SessionKey};

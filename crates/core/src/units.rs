@@ -228,8 +228,57 @@ impl<T: FromStr<Err = InvalidUnit>> Visitor<'_> for UnitVisitor<T> {
         }
     }
 
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
+        match integer(number) {
+            Some(number) => self.visit_u64(number),
+            None => Err(E::invalid_value(de::Unexpected::Float(number), &self)),
+        }
+    }
+
     fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
         text.parse().map_err(E::custom)
+    }
+}
+
+/// Returns a number as an integer if it is one: `10.0` and `10` are the same number to JSON.
+fn integer(number: f64) -> Option<u64> {
+    // Adding nothing makes `-0.0` a plain zero. What is printed has no exponent.
+    (number + 0.0).to_string().parse().ok()
+}
+
+/// Reads an integer that may be left out, however it is written.
+pub fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    from.deserialize_option(Whole)
+}
+
+struct Whole;
+
+impl<'de> Visitor<'de> for Whole {
+    type Value = Option<u64>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an integer from 0 on")
+    }
+
+    fn visit_none<E: de::Error>(self) -> Result<Option<u64>, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Option<u64>, E> {
+        Ok(None)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Option<u64>, D::Error> {
+        from.deserialize_any(self)
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Option<u64>, E> {
+        Ok(Some(number))
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Option<u64>, E> {
+        let odd = || E::invalid_value(de::Unexpected::Float(number), &self);
+        integer(number).map(Some).ok_or_else(odd)
     }
 }
 
@@ -282,6 +331,28 @@ impl JsonSchema for ByteSize {
     }
 }
 
+/// What texts a span is read from, up to the longest.
+fn spans() -> String {
+    let longest = u64::try_from(LONGEST.as_millis()).unwrap_or(u64::MAX);
+    let of = |(name, unit): &(&str, u64)| format!("{} ?{name}", up_to(longest / unit));
+    let units: Vec<_> = TIMES.iter().map(of).collect();
+    let seconds = up_to(LONGEST.as_secs());
+    format!("^({}|{seconds})$", units.join("|"))
+}
+
+/// Returns an expression for the numbers up to this one.
+fn up_to(most: u64) -> String {
+    let digits = most.to_string();
+    let fewer = digits.len() - 1;
+    let mut less = vec![format!("[0-9]{{1,{}}}", fewer.max(1))];
+    for (at, digit) in digits.char_indices().filter(|(_, digit)| *digit > '0') {
+        let (same, rest) = (digits.get(..at).unwrap_or_default(), fewer - at);
+        let below = char::from_digit(digit.to_digit(10).unwrap_or(1) - 1, 10).unwrap_or('0');
+        less.push(format!("{same}[0-{below}][0-9]{{{rest}}}"));
+    }
+    format!("0*({}|{digits})", less.join("|"))
+}
+
 impl JsonSchema for Span {
     fn schema_name() -> Cow<'static, str> {
         "Span".into()
@@ -291,8 +362,8 @@ impl JsonSchema for Span {
         json_schema!({
             "description": "Seconds, or a text with a unit such as `100ms`, `10s`, `5m` or `1h`.",
             "anyOf": [
-                { "type": "integer", "minimum": 0 },
-                { "type": "string", "pattern": "^[0-9]+ ?(ms|s|m|h)?$" },
+                { "type": "integer", "minimum": 0, "maximum": LONGEST.as_secs() },
+                { "type": "string", "pattern": spans() },
             ],
         })
     }

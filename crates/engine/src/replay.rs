@@ -134,7 +134,8 @@ pub struct Step {
     #[serde(default)]
     pub flow_destination_type: Option<Box<str>>,
     /// When it was made, in milliseconds from the start of the session.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "mcpproxy_core::whole")]
+    #[schemars(range(max = u64::MAX))]
     pub at_ms: Option<u64>,
 }
 
@@ -349,7 +350,9 @@ fn answer(result: &str) -> String {
 }
 
 fn names(step: &Step) -> (Cow<'_, str>, &str) {
-    match (&step.server, step.tool.split_once(':')) {
+    // A colon with nothing after it is part of a name.
+    let parts = step.tool.split_once(':');
+    match (&step.server, parts.filter(|(_, tool)| !tool.is_empty())) {
         (Some(server), _) => (Cow::Borrowed(server), &step.tool),
         (None, Some((server, tool))) => (Cow::Borrowed(server), tool),
         (None, None) => (Cow::Borrowed(""), &step.tool),

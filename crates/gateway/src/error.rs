@@ -6,6 +6,9 @@ use mcpproxy_core::{Cause, SinkFault, ToolName, ToolRef, Unanswered, UpstreamId}
 use mcpproxy_mcp::{Refusal, compose, era};
 use serde_json::{Value, json};
 
+/// The name of the failure to find an upstream.
+pub(crate) const UNKNOWN_UPSTREAM: &str = "unknown_upstream";
+
 /// Whose fault a failure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -167,7 +170,7 @@ impl From<mcpproxy_upstream::Error> for Failure {
         use mcpproxy_upstream::Error as Upstream;
         let retry = error.is_unsent() || error.is_session_gone();
         let (code, name) = match &error {
-            Upstream::Unknown(_) => (era::INVALID_PARAMS, "unknown_upstream"),
+            Upstream::Unknown(_) => (era::INVALID_PARAMS, UNKNOWN_UPSTREAM),
             Upstream::Disabled(_) => (era::UPSTREAM_FAILED, "upstream_disabled"),
             Upstream::Down { .. } | Upstream::Start { .. } => {
                 (era::UPSTREAM_FAILED, "upstream_down")

@@ -117,8 +117,7 @@ fn about_records() -> Vec<Route> {
         "server", "tool", "type", "status", "session_id", "principal", "agent", "flow_type",
         "risk_level",
     ] });
-    let format = json!({ "type": "string", "enum": ["json", "ndjson", "csv", "ocsf", "cef"] });
-    let flag = json!({ "type": "string", "enum": ["true", "false"] });
+    let flag = one_of(&["true", "false"]);
     let list = Told::giving::<activity::Page>("Lists records, newest first: by when they were written, those of a session by when calls began.")
         .query(
             "limit",
@@ -139,7 +138,8 @@ fn about_records() -> Vec<Route> {
         .query(
             "period",
             &period,
-            "The stretch up to the end; a day where neither it nor a start is given.",
+            "The stretch up to the end; a day where neither it nor a start is given. Of it and a start, \
+             the later beginning counts.",
         )
         .query("group_by", &group, "Counts groups of records, too.");
     let forms = &[
@@ -149,21 +149,27 @@ fn about_records() -> Vec<Route> {
         "text/plain",
     ];
     let export = Told::raw("Carries records away, newest first.", forms)
-        .query("format", &format, "The form; ndjson where nothing is said.")
+        .exploded(
+            "form",
+            &json!([
+                { "properties": {
+                    "format": one_of(&["json", "ndjson"]),
+                    "include_bodies": flag,
+                    "rollup": { "const": "daily" },
+                } },
+                { "required": ["format"], "properties": {
+                    "format": one_of(&["csv", "ocsf", "cef"]),
+                    "include_bodies": { "const": "false" },
+                } },
+            ]),
+            "`format` is the form; ndjson where nothing is said. `include_bodies` says whether it has \
+             what was sent and what came back, where that is kept. `rollup` counts by day after the \
+             records; json always has them. Only json and ndjson have room for the two.",
+        )
         .query(
             "include_flows",
             &flag,
             "Whether it says how data was followed.",
-        )
-        .query(
-            "include_bodies",
-            &flag,
-            "Whether it has what was sent and what came back, where that is kept; json and ndjson have room for it.",
-        )
-        .query(
-            "rollup",
-            &json!({ "const": "daily" }),
-            "Counts by day after the records; json always has them.",
         )
         .query(
             "limit",
@@ -244,6 +250,11 @@ fn about_calls() -> Vec<Route> {
     ]
 }
 
+/// When a change of the configuration conflicts with what there is. What is wrong with one depends on
+/// all of it and on the machine, so that no schema of a request can say it.
+const WRONG_CONFIG: &str = "The configuration that it would make is wrong, as `error` says and where. \
+    Nothing has changed.";
+
 /// A text that is one of these.
 fn one_of(known: &[&str]) -> Value {
     json!({ "type": "string", "enum": known })
@@ -252,7 +263,7 @@ fn one_of(known: &[&str]) -> Value {
 /// Upstreams and what they offer.
 fn about_upstreams() -> Vec<Route> {
     let text = json!({ "type": "string" });
-    let limit = json!({ "type": "integer", "minimum": 0 });
+    let limit = json!({ "type": "integer", "minimum": 0, "maximum": u64::MAX });
     vec![
         Route::at("/servers")
             .get(
@@ -261,7 +272,9 @@ fn about_upstreams() -> Vec<Route> {
             )
             .post(
                 servers::add_server,
-                Told::giving::<Done>("Adds an upstream.").body::<servers::NewServer>(),
+                Told::giving::<Done>("Adds an upstream.")
+                    .body::<servers::NewServer>()
+                    .conflict(WRONG_CONFIG),
             ),
         Route::at("/servers/{name}")
             .get(
@@ -270,7 +283,9 @@ fn about_upstreams() -> Vec<Route> {
             )
             .patch(
                 servers::change_server,
-                Told::giving::<Done>("Changes an upstream.").body::<servers::Settings>(),
+                Told::giving::<Done>("Changes an upstream.")
+                    .body::<servers::Settings>()
+                    .conflict(WRONG_CONFIG),
             )
             .delete(
                 servers::remove_server,
@@ -291,12 +306,12 @@ fn about_upstreams() -> Vec<Route> {
             quarantine::approve,
             Told::giving::<quarantine::MovedOffers>("Lets tools pass as they are now.")
                 .whose(For::Key)
-                .body::<quarantine::Chosen>(),
+                .body::<quarantine::Approved>(),
         ),
         Route::at("/servers/{name}/tools/block").post(
             quarantine::block,
             Told::giving::<quarantine::MovedOffers>("Withholds tools for good.")
-                .body::<quarantine::Chosen>(),
+                .body::<quarantine::Blocked>(),
         ),
         Route::at("/servers/{name}/tools/{tool}/diff").get(
             quarantine::diff,
@@ -343,7 +358,11 @@ fn about_settings() -> Vec<Route> {
             )
             .post(
                 tokens::create_token,
-                Told::giving::<tokens::MadeToken>("Makes a token.").body::<tokens::NewToken>(),
+                Told::giving::<tokens::MadeToken>("Makes a token.")
+                    .body::<tokens::NewToken>()
+                    .conflict(
+                        "There is one of that name, as many as are kept, or its end is past.",
+                    ),
             ),
         Route::at("/tokens/{name}").delete(
             tokens::revoke_token,
@@ -362,7 +381,8 @@ fn about_settings() -> Vec<Route> {
             config::apply,
             Told::giving::<Applied>("Changes the configuration.")
                 .whose(For::Key)
-                .body::<config::Change>(),
+                .body::<config::Change>()
+                .conflict(WRONG_CONFIG),
         ),
         Route::at("/config/reload").post(
             config::reload,
@@ -376,7 +396,8 @@ fn about_settings() -> Vec<Route> {
         Route::at("/policy/replay").post(
             policy::replay,
             Told::giving::<Replayed>("Judges calls on record under a changed policy.")
-                .body::<policy::Replay>(),
+                .body::<policy::Replay>()
+                .conflict(WRONG_CONFIG),
         ),
         Route::at("/openapi.json").get(
             openapi::serve,

@@ -6,12 +6,13 @@ mod watch;
 
 use anyhow::Result;
 use http::Method;
+use mcpproxy_core::Wall;
 use serde_json::{Value, json};
 
 use crate::args::{Activity, ActivityFilter, ActivityList, Format, Global};
 use crate::commands::client::{encoded, request};
 use crate::commands::integrity;
-use crate::exit::Exit;
+use crate::exit::{Exit, bad_input};
 use crate::output;
 
 /// What a table has room for.
@@ -35,6 +36,7 @@ pub(crate) fn run(global: &Global, command: &Activity) -> Result<Exit> {
         Activity::Verify(verify) => return integrity::run(global, verify),
         Activity::Reindex => return integrity::reindex(global),
         Activity::List(list) => {
+            in_order(&list.filter)?;
             let mut records = records(global, list)?;
             if list.filter.session_id.is_some() {
                 // A conversation is read from its beginning.
@@ -51,10 +53,34 @@ pub(crate) fn run(global: &Global, command: &Activity) -> Result<Exit> {
             output::value(global.format(), &record)?;
         }
         Activity::Watch(watch) => watch::run(global, watch)?,
-        Activity::Summary(summary) => summary::run(global, summary)?,
-        Activity::Export(export) => export::run(global, export)?,
+        Activity::Summary(summary) => {
+            in_order(&summary.filter)?;
+            summary::run(global, summary)?;
+        }
+        Activity::Export(export) => {
+            in_order(&export.filter)?;
+            export::run(global, export)?;
+        }
     }
     Ok(Exit::Fine)
+}
+
+/// Refuses a stretch of time that ends before it begins: nothing is in it, which would look as if nothing
+/// had happened. Whatever is no time is told of by the gateway.
+fn in_order(filter: &ActivityFilter) -> Result<()> {
+    let (Some(start), Some(end)) = (&filter.start_time, &filter.end_time) else {
+        return Ok(());
+    };
+    // A date as the end takes its day along.
+    let until = Wall::from_rfc3339(&format!("{end}T23:59:59.999Z"));
+    let until = until.or_else(|| Wall::from_rfc3339(end));
+    match (Wall::from_rfc3339(start), until) {
+        (Some(from), Some(until)) if from > until => Err(bad_input(
+            format!("--start-time {start} is after --end-time {end}"),
+            Some("give the earlier one as --start-time"),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Asks for page after page until there are enough.
@@ -107,5 +133,29 @@ pub(crate) fn readable(record: &mut Value) {
         let reasons = findings.as_array().into_iter().flatten();
         let reasons = reasons.filter_map(|finding| finding.get("reason")?.as_str());
         *findings = json!(reasons.collect::<Vec<_>>().join("; "));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stretch_that_ends_before_it_begins_is_refused() {
+        let check = |start: &str, end: &str, is_taken: bool| {
+            let filter = ActivityFilter {
+                start_time: Some(start.to_owned()),
+                end_time: Some(end.to_owned()),
+                ..ActivityFilter::default()
+            };
+            assert_eq!(in_order(&filter).is_ok(), is_taken, "{start} {end}");
+        };
+        check("2026-03-01", "2026-03-02", true);
+        check("2026-03-02", "2026-03-01", false);
+        check("2026-03-01T12:00:00Z", "2026-03-01", true);
+        check("2026-03-01T12:00:00Z", "2026-03-01T11:59:59Z", false);
+        check("2026-03-01T12:00:00+02:00", "2026-03-01T11:00:00Z", true);
+        check("yesterday", "2026-03-01", true);
+        assert!(in_order(&ActivityFilter::default()).is_ok());
     }
 }

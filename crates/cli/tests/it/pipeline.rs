@@ -433,7 +433,7 @@ async fn a_reload_reaches_sessions_that_are_open() {
     let twice = service.hook(&json!({ "config": { "tls": { "roots": "/nowhere.pem" } } }));
     config["security"]["hooks"] = json!([twice]);
     home.configure(&config.to_string());
-    assert_eq!(reload().await, 400);
+    assert_eq!(reload().await, 409);
     let denied = agent.ask("tools/call", Scene::post("three")).await;
     assert_eq!(denied["_meta"]["io.mcpproxy/decision"]["rule"], "dlp/DLP-9");
     assert_eq!(scene.arrived(), ["one"]);

@@ -157,7 +157,7 @@ async fn a_bad_file_keeps_the_last_good_configuration_and_says_so() {
     assert!(said.contains("comand"), "{said}");
     assert_ne!(doctor.status.code(), Some(0), "{said}");
     let (status, answer) = reload(&gateway).await;
-    assert_eq!(status, 400, "{answer}");
+    assert_eq!(status, 409, "{answer}");
     let downstream = Legacy::open(&gateway.url("/mcp"), json!({})).await;
     let result = downstream
         .call("line__echo", json!({ "text": "still" }))

@@ -226,7 +226,7 @@ impl Control {
             }
         }
         let question = self.question(&filters)?;
-        let stretch = Stretch::of(period, &question.query, self.now())?;
+        let stretch = Stretch::of(period, &question.query, self.now());
         let summing = Summing::new(stretch, group_by);
         Ok(summing.run(log, question).map_err(Error::Unreadable)?)
     }

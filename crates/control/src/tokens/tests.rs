@@ -174,7 +174,7 @@ fn an_end_that_is_over_is_refused_and_one_in_seconds_said_to_be_one() {
         };
         let made = tokens.create(&format!("t{expires}"), scope, now);
         let said = made.err().map(|fault| fault.to_string());
-        let about = format!("the scope of token `t{expires}` is wrong: ");
+        let about = format!("the end of token `t{expires}` is wrong: ");
         let expect = expect.map(|reason| format!("{about}{reason}"));
         assert_eq!(said, expect);
     };

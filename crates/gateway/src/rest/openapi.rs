@@ -53,6 +53,11 @@ pub(super) fn document(inner: &[Route], beside: &[Route]) -> Value {
                     "description": "What was asked for makes no sense here, or not from you.",
                     "content": { "application/json": { "schema": reference("Error") } },
                 },
+                "Failed": {
+                    "description": "It could not be done, by no fault of who asked: 503 when there is \
+                        too much to do, 502 and 504 when an upstream gave no answer.",
+                    "content": { "application/json": { "schema": reference("Error") } },
+                },
             },
             "securitySchemes": {
                 "key": { "type": "apiKey", "in": "header", "name": "X-API-Key" },
@@ -214,8 +219,15 @@ fn responses(method: &str, told: &Told, generator: &mut SchemaGenerator) -> Valu
     let mut responses = json!({
         "200": { "description": "Done.", "content": content },
         "4XX": { "$ref": "#/components/responses/Refused" },
-        "503": { "$ref": "#/components/responses/Refused" },
+        "5XX": { "$ref": "#/components/responses/Failed" },
     });
+    if let (Some(responses), Some(when)) = (responses.as_object_mut(), told.conflict) {
+        let conflict = json!({
+            "description": when,
+            "content": { "application/json": { "schema": reference("Error") } },
+        });
+        responses.insert("409".to_owned(), conflict);
+    }
     // What stands in no envelope has no tag.
     if let (Some(responses), "get", Answer::Data(_)) =
         (responses.as_object_mut(), method, told.answer)
@@ -247,7 +259,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use mcpproxy_control::TokenScope;
-    use mcpproxy_core::Operation;
+    use mcpproxy_core::{Operation, Span};
+    use regex::Regex;
+    use schemars::JsonSchema as _;
 
     use super::*;
 
@@ -367,6 +381,52 @@ mod tests {
         assert_eq!(resume.as_array().unwrap().len(), 1);
         let calls = &schemas["Tried"]["anyOf"][1]["properties"]["calls"];
         assert_eq!(calls["minItems"], 1);
+    }
+
+    /// Regression for #8: what is written past the longest was let through by the document and refused.
+    #[test]
+    fn the_document_lets_through_the_spans_that_are_read() {
+        let schema = Span::json_schema(&mut SchemaGenerator::default()).to_value();
+        let schema = &schema["anyOf"];
+        let pattern = Regex::new(schema[1]["pattern"].as_str().unwrap()).unwrap();
+        let most = schema[0]["maximum"].as_u64().unwrap();
+        let check = |text: &str| {
+            let is_read = text.parse::<Span>().is_ok();
+            assert_eq!(pattern.is_match(text), is_read, "{text}");
+            is_read
+        };
+        let mut read = 0;
+        for (unit, longest) in [
+            ("", most),
+            ("s", most),
+            ("m", most / 60),
+            ("h", most / 3600),
+            ("ms", most * 1000),
+        ] {
+            for near in (0..200).chain(longest - 100..longest + 100) {
+                read += usize::from(check(&format!("{near}{unit}")));
+                check(format!("00{near} {unit}").trim_end());
+            }
+            for power in 1..19 {
+                check(&format!("{}{unit}", 10_u64.pow(power)));
+                check(&format!("{}{unit}", 9 * 10_u64.pow(power)));
+            }
+        }
+        assert_eq!(read, 5 * 301);
+        for odd in ["", "s", "-1", "1.5h", "1d", "1H"] {
+            assert!(!check(odd), "{odd}");
+        }
+        for (json, is_read) in [
+            ("10.0", true),
+            ("-0.0", true),
+            ("10.5", false),
+            ("-1.0", false),
+        ] {
+            let span = serde_json::from_str::<Span>(json);
+            assert_eq!(span.is_ok(), is_read, "{json}");
+        }
+        assert!(serde_json::from_str::<Span>(&most.to_string()).is_ok());
+        assert!(serde_json::from_str::<Span>(&(most + 1).to_string()).is_err());
     }
 
     #[test]

@@ -11,6 +11,7 @@ use mcpproxy_core::{Door, OfferKind, OfferState, Principal, UpstreamId};
 use mcpproxy_engine::{Known, Which};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::approvals::holds_key;
 use super::status::Trouble;
@@ -19,15 +20,58 @@ use super::{Shared, Who, done, failed, refused};
 use crate::gateway::Gateway;
 use crate::quarantine::told;
 
-/// The tools that are meant.
+/// The tools that are let pass.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Chosen {
+#[schemars(extend("oneOf" = some_or_all("approve_all")))]
+pub(super) struct Approved {
+    /// Their names; none where all are meant.
     tools: Vec<String>,
     /// With one tool: the hash that it had when it was looked at.
     hash: Option<String>,
+    /// Whether all are meant.
     approve_all: bool,
+}
+
+/// The tools that are withheld.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("oneOf" = some_or_all("block_all")))]
+pub(super) struct Blocked {
+    /// Their names; none where all are meant.
+    tools: Vec<String>,
+    /// With one tool: the hash that it had when it was looked at.
+    hash: Option<String>,
+    /// Whether all are meant.
     block_all: bool,
+}
+
+/// Says in a schema what [`which`] takes: all, or some by name, of which one may be by its hash.
+fn some_or_all(all: &str) -> Value {
+    let (none, yes, no) = (
+        json!({ "type": "null" }),
+        json!({ "const": true }),
+        json!({ "const": false }),
+    );
+    let one = |required: &[&str], tools: Value, hash: &Value, is_all: &Value| {
+        json!({ "required": required, "properties": {
+            "tools": tools, "hash": hash, all: is_all,
+        } })
+    };
+    let (one_at_least, exactly_one) = (
+        json!({ "minItems": 1 }),
+        json!({ "minItems": 1, "maxItems": 1 }),
+    );
+    json!([
+        one(&[all], json!({ "maxItems": 0 }), &none, &yes),
+        one(&["tools"], one_at_least, &none, &no),
+        one(
+            &["tools", "hash"],
+            exactly_one,
+            &json!({ "type": "string" }),
+            &no
+        ),
+    ])
 }
 
 /// What was done to what an upstream offers.
@@ -45,12 +89,12 @@ pub(super) async fn approve(
     who: Who,
     headers: HeaderMap,
     At(name): At<String>,
-    Body(chosen): Body<Chosen>,
+    Body(chosen): Body<Approved>,
 ) -> Response {
     if !holds_key(&gateway, &headers) {
         return needs_key();
     }
-    let Some(which) = which(&chosen, chosen.approve_all) else {
+    let Some(which) = which(&chosen.tools, chosen.hash.as_deref(), chosen.approve_all) else {
         return nothing_chosen("approve_all");
     };
     let control = gateway.access.control();
@@ -62,9 +106,9 @@ pub(super) async fn block(
     AxumState(gateway): Shared,
     who: Who,
     At(name): At<String>,
-    Body(chosen): Body<Chosen>,
+    Body(chosen): Body<Blocked>,
 ) -> Response {
-    let Some(which) = which(&chosen, chosen.block_all) else {
+    let Some(which) = which(&chosen.tools, chosen.hash.as_deref(), chosen.block_all) else {
         return nothing_chosen("block_all");
     };
     let control = gateway.access.control();
@@ -128,11 +172,11 @@ pub(super) fn problem(gateway: &Gateway, upstream: &UpstreamId) -> Option<Troubl
     Some(Trouble::new(upstream.as_str(), problem).with_hint("mcpproxy tools list"))
 }
 
-fn which(chosen: &Chosen, all: bool) -> Option<Which<'_>> {
-    match (chosen.tools.as_slice(), chosen.hash.as_deref(), all) {
+fn which<'a>(tools: &'a [String], hash: Option<&'a str>, all: bool) -> Option<Which<'a>> {
+    match (tools, hash, all) {
         ([], None, true) => Some(Which::All),
         ([name], Some(hash), false) => Some(Which::Exactly { name, hash }),
-        ([_, ..], None, false) => Some(Which::Named(&chosen.tools)),
+        ([_, ..], None, false) => Some(Which::Named(tools)),
         _ => None,
     }
 }

@@ -87,6 +87,8 @@ pub(super) struct Told {
     pub(super) whose: For,
     pub(super) parameters: Vec<Value>,
     pub(super) body: Option<fn(&mut SchemaGenerator) -> Schema>,
+    /// When it is refused because of how things stand.
+    pub(super) conflict: Option<&'static str>,
     pub(super) answer: Answer,
 }
 
@@ -157,6 +159,7 @@ impl Told {
             whose: For::Owner,
             parameters: Vec::new(),
             body: None,
+            conflict: None,
             answer,
         }
     }
@@ -179,11 +182,34 @@ impl Told {
         self
     }
 
+    /// Adds parameters of which some go with others only: each of `shapes` says which.
+    pub(super) fn exploded(mut self, name: &str, shapes: &Value, about: &str) -> Self {
+        let mut shapes = shapes.clone();
+        let all = shapes.as_array_mut().into_iter().flatten();
+        for shape in all.filter_map(Value::as_object_mut) {
+            shape.insert("type".to_owned(), json!("object"));
+            shape.insert("additionalProperties".to_owned(), json!(false));
+        }
+        self.parameters.push(json!({
+            "name": name, "in": "query", "style": "form", "explode": true,
+            "description": about, "schema": { "oneOf": shapes },
+        }));
+        self
+    }
+
     /// Narrows what a part of the path can be.
     pub(super) fn path(mut self, name: &str, schema: &Value) -> Self {
         self.parameters
             .push(json!({ "name": name, "in": "path", "required": true, "schema": schema }));
         self
+    }
+
+    /// Says when it is refused because of how things stand.
+    pub(super) fn conflict(self, when: &'static str) -> Self {
+        Self {
+            conflict: Some(when),
+            ..self
+        }
     }
 
     pub(super) fn body<T: JsonSchema>(self) -> Self {

@@ -34,6 +34,7 @@ pub(super) const ACTIONS: [&str; 6] = [
 
 /// An upstream with its settings, as the configuration file has them.
 #[derive(Deserialize, JsonSchema)]
+#[schemars(extend("anyOf" = [{ "required": ["command"] }, { "required": ["url"] }]))]
 pub(super) struct NewServer {
     /// Its name.
     #[schemars(regex(pattern = r"^(?!.*__)[A-Za-z0-9_.-]{1,64}$"))]

@@ -6,6 +6,7 @@ use mcpproxy_control::TokenScope;
 use mcpproxy_core::{Door, Operation, Wall};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::taken::{At, Body};
 use super::{Done, Shared, Who, done, refused};
@@ -21,21 +22,39 @@ pub(super) async fn tokens(AxumState(gateway): Shared, who: Who) -> Response {
 /// do that: the members of [`TokenScope`] are repeated.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(description = "A token and what it is for.")]
+#[schemars(
+    description = "A token and what it is for.",
+    extend("anyOf" = to_audit_or_to_call())
+)]
 pub(super) struct NewToken {
     /// Its name.
     #[schemars(regex(pattern = r"^[A-Za-z0-9_.-]{1,64}$"))]
     name: String,
     /// The upstreams that may be called; all where nothing is said.
+    #[schemars(
+        length(min = 1, max = 256),
+        inner(regex(pattern = r"^[A-Za-z0-9_.-]{1,64}$"))
+    )]
     upstreams: Option<Vec<String>>,
     /// The operations that may be carried out; all where nothing is said.
+    #[schemars(length(min = 1))]
     operations: Option<Vec<Operation>>,
     /// When the token ends, in milliseconds since the beginning of 1970 (UTC); never where nothing is
     /// said.
+    #[serde(default, deserialize_with = "mcpproxy_core::whole")]
+    #[schemars(range(max = u64::MAX))]
     expires: Option<u64>,
     /// Whether it is for looking at the audit. Such a token calls nothing.
     #[serde(default)]
     audit: bool,
+}
+
+/// Says in a schema that a token for the audit names nothing that it could call.
+fn to_audit_or_to_call() -> Value {
+    json!([
+        { "properties": { "audit": { "const": false } } },
+        { "properties": { "upstreams": { "type": "null" }, "operations": { "type": "null" } } },
+    ])
 }
 
 impl NewToken {

@@ -17,6 +17,7 @@ use super::taken::{Asked, Body};
 use super::{Shared, Who, done, done_under, failed, failed_under, request_id};
 use crate::arrived::Arrived;
 use crate::downstream::{Downstream, Reply, Way};
+use crate::error::UNKNOWN_UPSTREAM;
 use crate::gateway::Gateway;
 use crate::router;
 use crate::settings::RoutingMode;
@@ -98,18 +99,25 @@ pub(super) async fn search(
 #[serde(deny_unknown_fields)]
 pub(super) struct ToolCall {
     /// `server:tool`.
+    #[schemars(regex(pattern = r"^[^\u0000]*:[^\u0000]*$"))]
     name: String,
     /// `read`, `write` or `destructive`.
     #[schemars(extend("enum" = ["read", "write", "destructive", null]))]
     operation: Option<String>,
-    #[serde(default)]
-    arguments: Value,
+    /// What the tool gets; nothing at all where nothing is said.
+    arguments: Option<Map<String, Value>>,
 }
 
 /// The status that says whose fault a failed call is.
-fn status_of(code: Option<i64>) -> StatusCode {
-    match code {
-        Some(era::INVALID_PARAMS | era::METHOD_NOT_FOUND) => StatusCode::BAD_REQUEST,
+fn status_of(error: Option<&Value>) -> StatusCode {
+    let name = error.and_then(|error| error.pointer("/data/error")?.as_str());
+    if name == Some(UNKNOWN_UPSTREAM) {
+        return StatusCode::NOT_FOUND;
+    }
+    match error.and_then(|error| error.get("code")?.as_i64()) {
+        Some(era::INVALID_REQUEST | era::INVALID_PARAMS | era::METHOD_NOT_FOUND) => {
+            StatusCode::BAD_REQUEST
+        }
         Some(era::OVERLOADED) => StatusCode::SERVICE_UNAVAILABLE,
         Some(era::TIMED_OUT) => StatusCode::GATEWAY_TIMEOUT,
         Some(_) | None => StatusCode::BAD_GATEWAY,
@@ -132,11 +140,7 @@ pub(super) async fn call_tool(
         }
     };
     let operation = call.operation.as_deref().unwrap_or("write");
-    let arguments = if call.arguments.is_null() {
-        json!({})
-    } else {
-        call.arguments
-    };
+    let arguments = call.arguments.unwrap_or_default();
     if !["read", "write", "destructive"].contains(&operation) {
         let message = format!("unknown operation `{operation}`");
         let params = json!({ "name": call.name, "arguments": arguments });
@@ -189,8 +193,7 @@ pub(super) async fn call_tool(
                 (None, error) => {
                     let message = error.and_then(|error| error.get("message"));
                     let message = message.and_then(Value::as_str).unwrap_or("the call failed");
-                    let code = error.and_then(|error| error.get("code")?.as_i64());
-                    failed_under(&id, status_of(code), message, None)
+                    failed_under(&id, status_of(error), message, None)
                 }
             };
         }

@@ -72,7 +72,7 @@ async fn a_change_that_would_not_load_is_not_made() {
     let before = std::fs::read_to_string(&file).unwrap();
     let bad = json!({ "name": "bad", "command": "x", "comand": "y" });
     let (status, answer) = gateway.owner().post("/api/v1/servers", &bad).await;
-    assert_eq!(status, 400, "{answer}");
+    assert_eq!(status, 409, "{answer}");
     assert!(
         answer["error"].as_str().unwrap().contains("comand"),
         "{answer}"

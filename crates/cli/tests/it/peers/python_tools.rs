@@ -15,9 +15,6 @@ use crate::support::{Gateway, Lived, Over, Upstream};
 const PATIENCE: Duration = Duration::from_mins(3);
 /// What it looks for. Whether everything that fits the document is taken is not among it: names
 /// must exist, and a configuration must make sense.
-const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
-    response_schema_conformance,negative_data_rejection,unsupported_method";
-
 /// The interpreter with the programs, or says how to get it.
 fn python() -> Option<PathBuf> {
     let found = std::env::var_os("MCPPROXY_TOOLS_PYTHON").map(PathBuf::from);
@@ -57,7 +54,12 @@ async fn known(gateway: &Gateway) -> String {
     let waiting = &gateway.api("/approvals").await["approvals"][0];
     let session = &waiting["session_id"];
     let inside = r#"parameters.name = "inside""#;
-    let mut known = String::new();
+    // What agents send has as many shapes as there are agents: no schema says which of them is whole.
+    let mut known = r#"[[operations]]
+include-name = "POST /api/v1/hooks/evaluate"
+checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "403"]
+"#
+    .to_owned();
     for (path, parameters) in [
         ("/activity/{id}", format!("parameters.id = {record}")),
         (
@@ -100,15 +102,11 @@ async fn a_fuzzer_finds_nothing_between_the_document_and_the_gateway() {
         &document,
         "-H",
         &key,
-        "--phases",
-        "coverage,fuzzing",
         "--max-examples",
         "10",
         // It does not end.
         "--exclude-path",
         "/events",
-        "--checks",
-        CHECKS,
         "--request-timeout",
         "10",
         "--no-color",

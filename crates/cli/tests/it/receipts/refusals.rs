@@ -286,7 +286,7 @@ async fn calls_of_the_gateway_s_own_tools_have_receipts() {
     assert_eq!(rest(&json!({ "name": 7 })).await, 400);
     let operation = json!({ "name": "up:do", "operation": "wish" });
     assert_eq!(rest(&operation).await, 400);
-    assert_eq!(rest(&json!({ "name": "nobody:do" })).await, 400);
+    assert_eq!(rest(&json!({ "name": "nobody:do" })).await, 404);
     let receipts = check(
         gateway,
         &[

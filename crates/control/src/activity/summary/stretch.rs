@@ -4,9 +4,6 @@ use std::time::Duration;
 
 use mcpproxy_core::{ActivityQuery, Wall};
 
-use crate::activity::wrong;
-use crate::error::Error;
-
 /// Parts that a stretch is cut into whose start was given.
 const PARTS: u64 = 24;
 
@@ -52,29 +49,25 @@ pub(super) struct Stretch {
 
 impl Stretch {
     /// Works out what is asked for: a period up to the end, a day if nothing is said, or from a start to
-    /// the end, which is now if nothing is said.
+    /// the end, which is now if nothing is said. Of a period and a start, the later beginning counts, as
+    /// with all filters; one after the end leaves nothing.
     pub(super) fn of(
         period: Option<(&'static str, Period)>,
         query: &ActivityQuery,
         now: Wall,
-    ) -> Result<Self, Error> {
+    ) -> Self {
         let to = query.to.unwrap_or(now);
-        let Some(from) = query.from else {
-            let (name, period) = period.unwrap_or(Period::ALL[1]);
+        let up_to_end = |(name, period): (&'static str, Period)| {
             let (length, parts) = period.cut();
             let length = u64::try_from(length.as_millis()).unwrap_or(u64::MAX);
-            let from = Wall(to.0.saturating_sub(length));
-            return Ok(Self::cut(name, (from, to), parts));
+            Self::cut(name, (Wall(to.0.saturating_sub(length)), to), parts)
         };
-        if let Some((name, _)) = period {
-            let why = "`start_time` says when the stretch begins; give one of the two";
-            return Err(wrong("period", name, why));
-        }
-        if from > to {
-            let why = "it is after the end of the stretch";
-            return Err(wrong("start_time", &from.rfc3339(), why));
-        }
-        Ok(Self::cut("custom", (from, to), PARTS))
+        let Some(from) = query.from else {
+            return up_to_end(period.unwrap_or(Period::ALL[1]));
+        };
+        let period = period.map(up_to_end);
+        let longer = period.filter(|period| period.from >= from);
+        longer.unwrap_or_else(|| Self::cut("custom", (from, to), PARTS))
     }
 
     fn cut(name: &'static str, (from, to): (Wall, Wall), parts: u64) -> Self {
