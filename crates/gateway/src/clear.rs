@@ -266,7 +266,12 @@ async fn queued(at: &At<'_>, asked: &mut Asked) -> Result<Said, Failure> {
     let put = Happening::Asked(Box::new(asked.call.clone()));
     engine.chronicle(put).await;
     at.gateway.share_questions().await;
-    match timeout_at(at.deadline.min(lapses), answered).await {
+    let waited = tokio::select! {
+        waited = timeout_at(at.deadline.min(lapses), answered) => waited,
+        // The time that is left is for calls that will be answered in it.
+        () = at.gateway.stopped() => return Err(pending(&id.to_string())),
+    };
+    match waited {
         Ok(Ok(said)) => Ok(said),
         Ok(Err(_)) => Ok(Said::Nothing),
         Err(_) if lapses <= at.deadline => {

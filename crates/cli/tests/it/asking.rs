@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
-use crate::support::{Gateway, Home, KEY, Legacy, Modern, Scene, WORDS, text_of, until, within};
+use crate::support::{
+    Gateway, Home, KEY, Legacy, Modern, Scene, WORDS, arrived, text_of, until, within,
+};
 
 fn can_be_asked() -> Value {
     json!({ "elicitation": {} })
@@ -370,6 +372,26 @@ async fn an_approval_after_the_deadline_counts_once_and_for_that_call_alone() {
         "{refused}"
     );
     assert_eq!(scene.arrived(), [WORDS]);
+}
+
+/// Regression for #8: it held the end of the gateway up for the whole grace, and was cut off then.
+#[tokio::test]
+async fn a_call_that_waits_for_a_person_is_sent_back_when_the_gateway_stops() {
+    let scene = Scene::start(queue()).await;
+    let agent = scene.informed(json!({})).await;
+    let (gateway, outside) = (scene.gateway, scene.outside);
+    let stopped = async {
+        let question = waiting(&gateway).await;
+        (gateway.stop().await, question)
+    };
+    let (result, (home, question)) = tokio::join!(post(&agent, WORDS), stopped);
+    let expect = format!("approval {} is pending", question["id"].as_str().unwrap());
+    assert!(text_of(&result).contains(&expect), "{result}");
+    assert_eq!(arrived(&outside), Vec::<String>::new());
+    let mut records = home.activity().into_iter().rev();
+    let call = records.find(|one| one["id"] == question["id"]).unwrap();
+    assert_eq!(call["decision"], "ask", "{call}");
+    assert_ne!(call["status"], "success", "{call}");
 }
 
 /// What a call would send is shown to who is asked: whole where it is words, masked where a detector
