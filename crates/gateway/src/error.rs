@@ -227,6 +227,12 @@ pub enum Error {
         /// The address.
         address: String,
     },
+    /// Another gateway has the data folder.
+    #[error("cannot use `{}`: another mcpproxy is running with this data folder", path.display())]
+    Runs {
+        /// The socket that answers.
+        path: std::path::PathBuf,
+    },
     /// A file of the data folder cannot be read or written.
     #[error("cannot use `{}`: {source}", path.display())]
     DataFile {

@@ -92,11 +92,9 @@ fn bind_unix(path: &Path) -> Result<UnixListener, Error> {
     };
     if path.exists() {
         if std::os::unix::net::UnixStream::connect(path).is_ok() {
-            let why = "another mcpproxy is running with this data folder";
-            return Err(fault(std::io::Error::new(
-                std::io::ErrorKind::AddrInUse,
-                why,
-            )));
+            return Err(Error::Runs {
+                path: path.to_owned(),
+            });
         }
         std::fs::remove_file(path).map_err(fault)?;
     }

@@ -61,6 +61,9 @@ async fn run_async(global: &Global, args: &Serve) -> Result<Exit> {
                 mcpproxy_gateway::Error::Unprotected { .. } => {
                     "set `require_auth: true`, or listen on 127.0.0.1"
                 }
+                mcpproxy_gateway::Error::Runs { .. } => {
+                    "`mcpproxy status` tells of it; stop it, or choose another with `--data-dir`"
+                }
                 _ => "another program may use it; choose another with `--listen`",
             };
             bad_input(fault.to_string(), Some(hint))

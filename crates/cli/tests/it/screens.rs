@@ -156,6 +156,16 @@ async fn a_bad_configuration_is_explained() {
     ");
 }
 
+/// Regression for #8: what was said would make it right was another address to listen on.
+#[tokio::test]
+async fn a_second_gateway_is_told_who_has_the_data_folder() {
+    let gateway = Gateway::start(&json!({})).await;
+    let said = screen(&gateway.home, &["serve"]).await;
+    let expect = "another mcpproxy is running with this data folder\nhint: `mcpproxy status` tells of \
+        it; stop it, or choose another with `--data-dir`\n--- exit 3";
+    assert!(said.contains(expect), "{said}");
+}
+
 /// Regression for #8: the gateway refused at its start what the check had found fine.
 #[tokio::test]
 async fn addresses_of_databases_are_read_by_the_check() {

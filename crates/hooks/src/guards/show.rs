@@ -11,8 +11,10 @@ pub(super) fn name(name: &str) -> String {
 /// Shows a text up to a number of characters.
 pub(super) fn text(text: &str, most: usize) -> String {
     let mut shown = String::with_capacity(text.len().min(most));
-    for letter in text.chars().take(most) {
-        if is_hidden(letter) {
+    for (at, letter) in text.char_indices().take(most) {
+        // What only looks like a hidden letter that is spelled out must not be taken for one.
+        let is_spelled = text.get(at..).is_some_and(|rest| rest.starts_with("\\u{"));
+        if is_hidden(letter) || is_spelled {
             shown.extend(letter.escape_unicode());
         } else {
             shown.push(letter);
@@ -43,6 +45,8 @@ mod tests {
         check("plain", "plain");
         check("a\u{200b}b", "a\\u{200b}b");
         check("\u{1b}[1m", "\\u{1b}[1m");
+        check("\\u{1b}", "\\u{5c}u{1b}");
+        check("C:\\users", "C:\\users");
         check("123456789", "12345678…");
     }
 }

@@ -99,9 +99,24 @@ fn is_here(host: &Host) -> bool {
     }
 }
 
+/// The port that need not be said.
+const USUAL: u16 = 5432;
+
 fn name(config: &Config) -> String {
-    let hosts = config.get_hosts().iter().map(|host| match host {
-        Host::Tcp(name) => name.clone(),
+    let (hosts, ports) = (config.get_hosts().iter(), config.get_ports());
+    let hosts = hosts.enumerate().map(|(at, host)| match host {
+        Host::Tcp(name) => {
+            let name = if name.contains(':') {
+                format!("[{name}]")
+            } else {
+                name.clone()
+            };
+            // One port is that of all hosts.
+            match ports.get(at).or(ports.first()) {
+                Some(port) if *port != USUAL => format!("{name}:{port}"),
+                Some(_) | None => name,
+            }
+        }
         #[cfg(unix)]
         Host::Unix(path) => path.display().to_string(),
     });
@@ -132,7 +147,14 @@ mod tests {
             &at("127.0.0.1/log"),
             Some((false, "postgres://127.0.0.1/log")),
         );
-        check(&at("[::1]:5433/log"), Some((false, "postgres://::1/log")));
+        check(
+            &at("[::1]:5433/log"),
+            Some((false, "postgres://[::1]:5433/log")),
+        );
+        check(
+            &at("a:5433,b:5432/log"),
+            Some((true, "postgres://a:5433,b/log")),
+        );
         check(&at("localhost"), Some((false, "postgres://localhost/me")));
         check(
             &at("db.example/log"),
