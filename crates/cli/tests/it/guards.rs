@@ -253,10 +253,10 @@ async fn what_never_changes_is_remembered_over_restarts_and_changes_of_the_setti
     };
     let gateway = Gateway::start_in(home.clone()).await;
     assert!(policy(&gateway).await.contains("pay nobody"));
-    drop(gateway);
+    gateway.kill().await;
     let gateway = Gateway::start_in(home.clone()).await;
     assert!(policy(&gateway).await.contains("pay nobody"));
-    drop(gateway);
+    gateway.kill().await;
     let file = library.settings["args"][3].as_str().unwrap();
     std::fs::write(file, script("pay mallory").to_string()).unwrap();
     let gateway = Gateway::start_in(home.clone()).await;
@@ -270,7 +270,7 @@ async fn what_never_changes_is_remembered_over_restarts_and_changes_of_the_setti
     assert!(said.contains("is not what it was"), "{said}");
     // Where the owner says that nothing stays what it was, it is forgotten, also for the next start.
     set(&gateway, &json!({})).await;
-    drop(gateway);
+    gateway.kill().await;
     home.configure(&config(&immutable).to_string());
     let gateway = Gateway::start_in(home.clone()).await;
     assert!(policy(&gateway).await.contains("pay mallory"));

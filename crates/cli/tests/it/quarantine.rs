@@ -174,7 +174,7 @@ async fn a_baseline_outlives_restarts_new_sessions_and_partial_reverts() {
     let home = Home::new(&config("all", &[("sums", &upstream)]));
     let gateway = Gateway::start_in(home.clone()).await;
     assert_eq!(listed(&gateway).await, ["sums__add"]);
-    drop(gateway);
+    gateway.kill().await;
     // While nobody looks, the annotations change, and nothing else.
     let turned = hints(tool("add", "Adds two numbers."), false);
     rewrite(&upstream, std::slice::from_ref(&turned));
@@ -199,7 +199,7 @@ async fn a_baseline_outlives_restarts_new_sessions_and_partial_reverts() {
         .await;
     assert_eq!(status, 200, "{said}");
     assert_eq!(listed(&gateway).await, ["sums__add"]);
-    drop(gateway);
+    gateway.kill().await;
     let gateway = Gateway::start_in(home).await;
     assert_eq!(listed(&gateway).await, ["sums__add"]);
 }
@@ -400,14 +400,14 @@ async fn another_program_under_an_approved_name_waits_and_another_argument_does_
     let home = Home::new(&config);
     let gateway = Gateway::start_in(home.clone()).await;
     assert_eq!(listed(&gateway).await, ["sums__add"]);
-    drop(gateway);
+    gateway.kill().await;
     let mut args = upstream.settings["args"].as_array().unwrap().clone();
     args.extend([json!("--many"), json!("0")]);
     config["mcpServers"]["sums"]["args"] = json!(args);
     home.configure(&config.to_string());
     let gateway = Gateway::start_in(home.clone()).await;
     assert_eq!(listed(&gateway).await, ["sums__add"]);
-    drop(gateway);
+    gateway.kill().await;
     config["mcpServers"]["sums"] = through_a_shell(&upstream);
     home.configure(&config.to_string());
     let gateway = Gateway::start_in(home).await;
