@@ -1,10 +1,9 @@
-//! `cargo xtask dist`: the programs for release, laid out by what calls really run through.
+//! `cargo xtask dist`: the programs for release, compiled and laid out by what calls really run through.
 //!
-//! A call goes once through much code and through little of it often, so that most of its time is
-//! code that has to be fetched. BOLT, of LLVM, lays a linked program out anew by counts of a real
-//! load: what runs together stands together, and what is never run is out of the way. Four steps: the
-//! programs, one that counts, the load, and the layout. Counts for the compiler (`-Cprofile-use`) take a
-//! second build of everything and gave less.
+//! A call goes once through much code and through little of it often, so that much of its time is
+//! code that has to be fetched. Counts of a real load tell the compiler what is worth to be inlined and
+//! which way a branch goes. Then BOLT, of LLVM, lays the linked program out anew by counts of the same
+//! load: what runs together stands together, and what is never run is out of the way.
 
 use std::env;
 use std::fs;
@@ -32,6 +31,8 @@ const FRONT: &str = "mcpproxy";
 const REST: &str = "mcpproxy-rest";
 /// What leaves in a program the places that change when its parts are moved.
 const MOVABLE: &str = "-Clink-arg=-Wl,--emit-relocs";
+/// Counts are taken before what is seen of a program as a whole, which takes most of the time.
+const IN_PARTS: (&str, &str) = ("CARGO_PROFILE_RELEASE_LTO", "off");
 /// How the parts are put in order. Functions written in assembler are left as they are.
 const LAYOUT: [&str; 7] = [
     "-reorder-blocks=ext-tsp",
@@ -59,8 +60,9 @@ struct Compiler {
     llvm: String,
 }
 
-/// The tools that lay a program out.
-struct Bolt {
+/// The tools of LLVM that read counts and lay a program out.
+struct Tools {
+    counts: PathBuf,
     bolt: PathBuf,
     merge: PathBuf,
 }
@@ -69,20 +71,34 @@ struct Bolt {
 pub(crate) fn run() -> Result<Outcome> {
     let root = workspace::root()?;
     let compiler = compiler()?;
-    let bolt = Bolt::find(&compiler)?;
+    let tools = Tools::find(&compiler)?;
     let folder = workspace::metadata(&root)?.target_directory.join("dist");
-    let counting = emptied(&folder.join("counting"))?;
+    let (raw, counting) = (folder.join("raw"), folder.join("counting"));
 
-    println!("1 of 4: building the programs ...");
-    let built = build(&root, &folder, &compiler)?;
-    link_front(&root, &folder, &compiler)?;
-    println!("2 of 4: making one that counts what it runs ...");
+    println!("1 of 6: building a gateway that counts for the compiler ...");
+    let flags = format!("-Cprofile-generate={}", raw.display());
+    let first = Compilation::new(&root, &compiler, folder.join("count"), &[&flags]);
+    let first = first.build(&[FRONT, REST], &[IN_PARTS])?;
+    emptied(&raw)?;
+    println!("2 of 6: calls of an echo, over HTTP and over stdio ...");
+    train(&root, &first)?;
+    let counts = tools.gathered(&raw)?;
+
+    println!("3 of 6: building the programs by these counts ...");
+    // Cargo does not see that counts are others when they are in a file of the same name.
+    let whole = emptied(&folder.join("build"))?;
+    let flags = format!("-Cprofile-use={}", counts.display());
+    let programs = Compilation::new(&root, &compiler, whole, &[&flags, MOVABLE]);
+    let built = programs.build(&PROGRAMS, &[])?;
+    programs.link_front()?;
+    println!("4 of 6: making one that counts what it runs ...");
+    emptied(&counting)?;
     copy(&built.join(FRONT), &counting.join(FRONT))?;
-    bolt.count(&built.join(REST), &counting)?;
-    println!("3 of 4: calls of an echo, over HTTP and over stdio ...");
+    tools.count(&built.join(REST), &counting)?;
+    println!("5 of 6: the same calls ...");
     train(&root, &counting)?;
-    println!("4 of 4: laying it out by these counts ...");
-    bolt.lay_out(&built.join(REST), &counting, &folder.join(REST))?;
+    println!("6 of 6: laying it out by these counts ...");
+    tools.lay_out(&built.join(REST), &counting, &folder.join(REST))?;
     for program in PROGRAMS.into_iter().filter(|name| *name != REST) {
         copy(&built.join(program), &folder.join(program))?;
     }
@@ -90,24 +106,35 @@ pub(crate) fn run() -> Result<Outcome> {
     Ok(Outcome::Clean)
 }
 
-impl Bolt {
+impl Tools {
     /// Finds the tools: those of the compiler's version, or any.
     fn find(compiler: &Compiler) -> Result<Self> {
         let Compiler { llvm, .. } = compiler;
         let versions = [format!("-{llvm}"), String::new()];
-        let found = versions.iter().find(|version| {
-            let mut tool = Command::new(format!("llvm-bolt{version}"));
-            tool.arg("--version").output().is_ok()
-        });
-        let version = found.with_context(|| {
-            format!(
-                "no `llvm-bolt` to lay programs out with (Debian: `apt-get install bolt-{llvm}`)"
-            )
-        })?;
+        let find = |tool: &str, package: &str| {
+            let names = versions.iter().map(|version| format!("{tool}{version}"));
+            let found = names.map(PathBuf::from).find(|tool| {
+                let mut tool = Command::new(tool);
+                tool.arg("--version").output().is_ok()
+            });
+            found.with_context(|| {
+                format!("no `{tool}` (Debian: `apt-get install {package}-{llvm}`)")
+            })
+        };
         Ok(Self {
-            bolt: format!("llvm-bolt{version}").into(),
-            merge: format!("merge-fdata{version}").into(),
+            counts: find("llvm-profdata", "llvm")?,
+            bolt: find("llvm-bolt", "bolt")?,
+            merge: find("merge-fdata", "bolt")?,
         })
+    }
+
+    /// Puts together what processes counted for the compiler, and returns the file.
+    fn gathered(&self, raw: &Path) -> Result<PathBuf> {
+        let together = raw.join("all.profdata");
+        let mut command = Command::new(&self.counts);
+        command.arg("merge").arg("-o").arg(&together).arg(raw);
+        quietly(&mut command, "llvm-profdata")?;
+        Ok(together)
     }
 
     /// Makes a program that leaves its counts in `counting` when it ends.
@@ -163,22 +190,55 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Compiles the programs such that they can be laid out, and returns the folder that they are in.
-fn build(root: &Path, folder: &Path, compiler: &Compiler) -> Result<PathBuf> {
-    let mut command = compile(root, folder, compiler, "build");
-    command
-        .args(["--package", "assay"])
-        .args(PROGRAMS.iter().flat_map(|name| ["--bin", name]));
-    succeed(&mut command, "cargo build")?;
-    Ok(folder.join("build").join(&compiler.host).join("release"))
+/// One way to compile the programs.
+struct Compilation<'a> {
+    root: &'a Path,
+    host: &'a str,
+    folder: PathBuf,
+    flags: String,
 }
 
-/// Links the program in front again, as one file: an agent starts it at every use of a tool, and
-/// finding and fixing up libraries takes as long as all that it does.
-fn link_front(root: &Path, folder: &Path, compiler: &Compiler) -> Result<()> {
-    let mut command = compile(root, folder, compiler, "rustc");
-    command.args(["--bin", FRONT, "--", STATIC]);
-    succeed(&mut command, "cargo rustc")
+impl<'a> Compilation<'a> {
+    fn new(root: &'a Path, compiler: &'a Compiler, folder: PathBuf, flags: &[&str]) -> Self {
+        Self {
+            root,
+            host: &compiler.host,
+            folder,
+            flags: flags.join("\x1f"),
+        }
+    }
+
+    /// Compiles programs, and returns the folder that they are in.
+    fn build(&self, programs: &[&str], more: &[(&str, &str)]) -> Result<PathBuf> {
+        let mut command = self.command("build");
+        command
+            .args(["--package", "assay"])
+            .args(programs.iter().flat_map(|name| ["--bin", name]))
+            .envs(more.iter().copied());
+        succeed(&mut command, "cargo build")?;
+        Ok(self.folder.join(self.host).join("release"))
+    }
+
+    /// Links the program in front again, as one file: an agent starts it at every use of a tool, and
+    /// finding and fixing up libraries takes as long as all that it does.
+    fn link_front(&self) -> Result<()> {
+        let mut command = self.command("rustc");
+        command.args(["--bin", FRONT, "--", STATIC]);
+        succeed(&mut command, "cargo rustc")
+    }
+
+    /// Begins a command of cargo. The packages are named, since `rustc` takes only one and what it finds
+    /// compiled must be what it would compile.
+    fn command(&self, verb: &str) -> Command {
+        let mut command = workspace::cargo(self.root);
+        // With a target named, build scripts and macros are compiled without the flags.
+        command
+            .args([verb, "--quiet", "--release", "--package", "mcpproxy"])
+            .args(["--target", self.host])
+            .env("CARGO_TARGET_DIR", &self.folder)
+            .env("CARGO_ENCODED_RUSTFLAGS", &self.flags);
+        command
+    }
 }
 
 /// Links the program in front of the plain release build as it is shipped, in its place.
@@ -188,19 +248,6 @@ pub(crate) fn link_plain_front() -> Result<()> {
         .args(["rustc", "--quiet", "--release", "--package", "mcpproxy"])
         .args(["--bin", FRONT, "--", STATIC]);
     succeed(&mut command, "cargo rustc")
-}
-
-/// Begins a command of cargo. The packages are named, since `rustc` takes only one and what it finds
-/// compiled must be what it would compile.
-fn compile(root: &Path, folder: &Path, compiler: &Compiler, verb: &str) -> Command {
-    let mut command = workspace::cargo(root);
-    // With a target named, build scripts and macros are compiled without the flag.
-    command
-        .args([verb, "--quiet", "--release", "--package", "mcpproxy"])
-        .args(["--target", &compiler.host])
-        .env("CARGO_TARGET_DIR", folder.join("build"))
-        .env("CARGO_ENCODED_RUSTFLAGS", MOVABLE);
-    command
 }
 
 /// Runs what is counted; every process leaves its counts when it ends.
