@@ -198,9 +198,11 @@ impl<'a> Pass<'a> {
             return;
         };
         let data = !audience.is_authored();
-        let hidden = data.then(|| hiding::unseen(&self.scratch));
+        let hidden = data.then(|| hiding::unseen(&self.scratch, text));
         for span in hidden.into_iter().flatten() {
+            let from = self.scratch.len();
             self.part(text, span, Audience::Instructions, "comment");
+            hiding::confirm(self.scratch.get_mut(from..).unwrap_or_default());
         }
         if (data || audience == Audience::Prompt)
             && let Some(span) = hiding::forged_turn(text)
