@@ -172,6 +172,20 @@ mod tests {
         }
     }
 
+    /// Regression for #3: a page on how to hand a public key over was stopped.
+    #[test]
+    fn what_is_there_to_be_shown_is_no_credential() {
+        let scan = Inspector::new(&Settings::default()).unwrap();
+        let check = |file: &str, expect: Level| {
+            let found = scan.result(&format!("Paste the contents of {file} into the form."));
+            assert_eq!(found.level, expect, "{file} {found:?}");
+        };
+        check("~/.ssh/id_ed25519.pub", Level::Note);
+        check("`.env.example`", Level::Note);
+        check("~/.ssh/id_ed25519", Level::Block);
+        check("~/.ssh/id_ed25519, not of ~/.ssh/id_ed25519.pub,", Level::Block);
+    }
+
     #[test]
     fn what_hides_in_an_answer_is_judged_as_written_for_a_model() {
         let scan = Inspector::new(&Settings::default()).unwrap();

@@ -155,13 +155,15 @@ impl<'a> Reader<'a> {
         } else if is_email(&lower) {
             ideas |= self.shapes.email;
         }
-        if self.paths.is_match(&lower) {
+        let leads = self.paths.is_match(&lower);
+        let public = leads && PUBLIC.iter().any(|end| lower.ends_with(end));
+        if leads && !public {
             ideas |= self.shapes.path;
         }
-        if ideas != Ideas::NONE {
+        if ideas != Ideas::NONE || public {
             self.push(&lower, start..start + core.len(), ideas);
         }
-        ideas != Ideas::NONE
+        ideas != Ideas::NONE || public
     }
 
     /// Reads the words of a chunk.
@@ -390,6 +392,9 @@ fn sort(byte: u8) -> u8 {
 
 const LETTER: u8 = 1;
 const CAPITAL: u8 = 16;
+/// Ends of files beside those that hold credentials which are there to be shown.
+const PUBLIC: &[&str] = &[".pub", ".example", ".sample", ".template", ".dist"];
+
 /// A digit, or what stands in paths and names.
 const INNER: u8 = 2;
 const MARK: u8 = 4;
