@@ -31,8 +31,6 @@ const FRONT: &str = "mcpproxy";
 const REST: &str = "mcpproxy-rest";
 /// What leaves in a program the places that change when its parts are moved.
 const MOVABLE: &str = "-Clink-arg=-Wl,--emit-relocs";
-/// Counts are taken before what is seen of a program as a whole, which takes most of the time.
-const IN_PARTS: (&str, &str) = ("CARGO_PROFILE_RELEASE_LTO", "off");
 /// How the parts are put in order. Functions written in assembler are left as they are.
 const LAYOUT: [&str; 7] = [
     "-reorder-blocks=ext-tsp",
@@ -74,14 +72,21 @@ pub(crate) fn run() -> Result<Outcome> {
     let tools = Tools::find(&compiler)?;
     let folder = workspace::metadata(&root)?.target_directory.join("dist");
     let (raw, counting) = (folder.join("raw"), folder.join("counting"));
+    // This program may be built anew meanwhile, and its file is gone then.
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let own = folder.join("xtask");
+    let this = env::current_exe().context("cannot tell where this program is")?;
+    copy(&this, &own)?;
 
     println!("1 of 6: building a gateway that counts for the compiler ...");
     let flags = format!("-Cprofile-generate={}", raw.display());
     let first = Compilation::new(&root, &compiler, folder.join("count"), &[&flags]);
-    let first = first.build(&[FRONT, REST], &[IN_PARTS])?;
+    // In the same profile as what is made by the counts: cargo has another one in the names of functions,
+    // and counts of other names are not used.
+    let first = first.build(&[FRONT, REST])?;
     emptied(&raw)?;
     println!("2 of 6: calls of an echo, over HTTP and over stdio ...");
-    train(&root, &first)?;
+    train(&root, &own, &first)?;
     let counts = tools.gathered(&raw)?;
 
     println!("3 of 6: building the programs by these counts ...");
@@ -89,14 +94,14 @@ pub(crate) fn run() -> Result<Outcome> {
     let whole = emptied(&folder.join("build"))?;
     let flags = format!("-Cprofile-use={}", counts.display());
     let programs = Compilation::new(&root, &compiler, whole, &[&flags, MOVABLE]);
-    let built = programs.build(&PROGRAMS, &[])?;
+    let built = programs.build(&PROGRAMS)?;
     programs.link_front()?;
     println!("4 of 6: making one that counts what it runs ...");
     emptied(&counting)?;
     copy(&built.join(FRONT), &counting.join(FRONT))?;
     tools.count(&built.join(REST), &counting)?;
     println!("5 of 6: the same calls ...");
-    train(&root, &counting)?;
+    train(&root, &own, &counting)?;
     println!("6 of 6: laying it out by these counts ...");
     tools.lay_out(&built.join(REST), &counting, &folder.join(REST))?;
     for program in PROGRAMS.into_iter().filter(|name| *name != REST) {
@@ -209,12 +214,11 @@ impl<'a> Compilation<'a> {
     }
 
     /// Compiles programs, and returns the folder that they are in.
-    fn build(&self, programs: &[&str], more: &[(&str, &str)]) -> Result<PathBuf> {
+    fn build(&self, programs: &[&str]) -> Result<PathBuf> {
         let mut command = self.command("build");
         command
             .args(["--package", "assay"])
-            .args(programs.iter().flat_map(|name| ["--bin", name]))
-            .envs(more.iter().copied());
+            .args(programs.iter().flat_map(|name| ["--bin", name]));
         succeed(&mut command, "cargo build")?;
         Ok(self.folder.join(self.host).join("release"))
     }
@@ -250,20 +254,19 @@ pub(crate) fn link_plain_front() -> Result<()> {
     succeed(&mut command, "cargo rustc")
 }
 
-/// Runs what is counted; every process leaves its counts when it ends.
-fn train(root: &Path, programs: &Path) -> Result<()> {
+/// Runs what is counted; every process leaves its counts when it ends. `own` is this program.
+fn train(root: &Path, own: &Path, programs: &Path) -> Result<()> {
     let program = programs.join("mcpproxy");
     let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
-    let own = env::current_exe().context("cannot tell where this program is")?;
     let address = free_address()?;
-    let mut echo = Command::new(&own);
+    let mut echo = Command::new(own);
     echo.arg("echo-http").arg(address.to_string());
     let _echo = Guarded::start("echo-http", &mut echo, &folder.path().join("echo.log"))?;
     let over_http = Upstream::Http {
         url: format!("http://{address}/mcp"),
     };
     let over_stdio = Upstream::Stdio {
-        program: own.clone(),
+        program: own.to_owned(),
         arguments: vec!["echo-stdio".to_owned()],
     };
     for (name, upstream) in [("http", over_http), ("stdio", over_stdio)] {
@@ -271,7 +274,7 @@ fn train(root: &Path, programs: &Path) -> Result<()> {
         fs::create_dir_all(&folder).context("cannot create a folder")?;
         let gateway = Gateway::start(&program, &folder, Routing::Single, &[("echo", upstream)])?;
         for (payload, connections) in LOAD {
-            send(&own, gateway.address(), payload, connections)?;
+            send(own, gateway.address(), payload, connections)?;
         }
         tell(root, gateway.address())?;
     }

@@ -183,7 +183,10 @@ mod tests {
         check("~/.ssh/id_ed25519.pub", Level::Note);
         check("`.env.example`", Level::Note);
         check("~/.ssh/id_ed25519", Level::Block);
-        check("~/.ssh/id_ed25519, not of ~/.ssh/id_ed25519.pub,", Level::Block);
+        check(
+            "~/.ssh/id_ed25519, not of ~/.ssh/id_ed25519.pub,",
+            Level::Block,
+        );
     }
 
     #[test]
