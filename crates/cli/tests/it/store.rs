@@ -321,7 +321,7 @@ async fn while_postgresql_is_away_strict_refuses_open_goes_on_and_both_recover()
 async fn a_store_that_is_not_there_is_said_at_the_start_and_without_its_password() {
     let url = format!("postgres://me:{PASSWORD}@127.0.0.1:9/log");
     let (_upstream, config) = echo(&json!({ "store": url })).await;
-    refuses_without_password(&config, "postgres://127.0.0.1/log").await;
+    refuses_without_password(&config, "postgres://127.0.0.1:9/log").await;
 }
 
 #[tokio::test]
