@@ -52,6 +52,8 @@ impl Listening {
     ///
     /// An address that others can reach is refused unless callers must show a credential.
     pub async fn bind(settings: &Settings, socket: Option<&Path>) -> Result<Self, Error> {
+        // Who starts a second gateway need not be told of an address that the first one has.
+        socket.map_or(Ok(()), unanswered)?;
         let listen = &settings.listen;
         let fault = |source| Error::Listen {
             address: listen.clone(),
@@ -84,6 +86,16 @@ impl Listening {
     }
 }
 
+/// Refuses a socket at which a gateway answers.
+fn unanswered(path: &Path) -> Result<(), Error> {
+    match std::os::unix::net::UnixStream::connect(path) {
+        Ok(_) => Err(Error::Runs {
+            path: path.to_owned(),
+        }),
+        Err(_) => Ok(()),
+    }
+}
+
 /// Binds the socket, replacing one that a dead process left behind but not one that answers.
 fn bind_unix(path: &Path) -> Result<UnixListener, Error> {
     let fault = |source| Error::DataFile {
@@ -91,11 +103,7 @@ fn bind_unix(path: &Path) -> Result<UnixListener, Error> {
         source,
     };
     if path.exists() {
-        if std::os::unix::net::UnixStream::connect(path).is_ok() {
-            return Err(Error::Runs {
-                path: path.to_owned(),
-            });
-        }
+        unanswered(path)?;
         std::fs::remove_file(path).map_err(fault)?;
     }
     let listener = UnixListener::bind(path).map_err(fault)?;
