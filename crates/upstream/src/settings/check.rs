@@ -1,5 +1,9 @@
 //! Checks of one upstream that no single key can answer.
 
+use std::path::Path;
+
+use http::HeaderValue;
+use mcpproxy_core::Secret;
 use mcpproxy_mcp::dial::Pin;
 
 use super::{Grant, Transport, UpstreamSettings};
@@ -85,13 +89,40 @@ impl UpstreamSettings {
                 format!("`{name}` is no name for an environment variable"),
             ));
         }
+        if let Some(key) = self.with_null() {
+            let message = "what a program is given has no null characters";
+            faults.push(Fault::new(key, message));
+        }
         if let Some(name) = self.headers.keys().find(|name| !is_header(name)) {
             faults.push(Fault::new(
                 "headers",
                 format!("`{name}` is no name for a header"),
             ));
         }
+        let unsendable = |value: &Secret| HeaderValue::from_str(value.expose()).is_err();
+        if let Some((name, _)) = self.headers.iter().find(|(_, value)| unsendable(value)) {
+            faults.push(Fault::new(
+                "headers",
+                format!("the value of `{name}` has characters that cannot stand in a header"),
+            ));
+        }
         faults
+    }
+
+    /// Names the key whose value no program can be started with.
+    fn with_null(&self) -> Option<&'static str> {
+        let folder = self.working_dir.as_deref().map(Path::as_os_str);
+        let null = |text: &str| text.contains('\0');
+        [
+            ("args", self.args.iter().any(|one| null(one))),
+            ("env", self.env.values().any(|one| null(one.expose()))),
+            (
+                "working_dir",
+                folder.is_some_and(|one| one.as_encoded_bytes().contains(&0)),
+            ),
+        ]
+        .into_iter()
+        .find_map(|(key, there)| there.then_some(key))
     }
 
     fn check_target(&self) -> Option<Fault> {

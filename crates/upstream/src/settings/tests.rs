@@ -173,6 +173,20 @@ fn checks() {
         faults(r#"{"command": " "}"#),
         "command: the program to start is empty"
     );
+    for (given, key) in [
+        (r#""args": ["b\u0000"]"#, "args"),
+        (r#""env": {"A": "b\u0000"}"#, "env"),
+        (r#""working_dir": "/b\u0000""#, "working_dir"),
+    ] {
+        assert_eq!(
+            faults(&format!(r#"{{"command": "a", {given}}}"#)),
+            format!("{key}: what a program is given has no null characters")
+        );
+    }
+    assert_eq!(
+        faults(r#"{"url": "https://a", "headers": {"A": "b\nc"}}"#),
+        "headers: the value of `A` has characters that cannot stand in a header"
+    );
     assert_eq!(
         faults(r#"{"command": "a", "url": "http://b"}"#),
         ": both `command` and `url` are given"
