@@ -180,6 +180,13 @@ struct Ruling {
     event_name: String,
 }
 
+impl Ruling {
+    /// Tells whether the gateway denied because the payload did not say what was about to happen.
+    fn is_of_nothing(&self) -> bool {
+        self.decision == Action::Deny && self.event.is_none()
+    }
+}
+
 /// Answers one hook and returns the exit code.
 pub fn run(options: &Options) -> u8 {
     let deadline = Instant::now() + DEADLINE;
@@ -196,7 +203,11 @@ pub fn run(options: &Options) -> u8 {
     let ruling = asked.and_then(|answer| match answer.status {
         200 => {
             let envelope = serde_json::from_slice::<Envelope>(&answer.body);
-            envelope.map_err(|_| GapCause::Garbled)
+            let envelope = envelope.map_err(|_| GapCause::Garbled)?;
+            if envelope.data.is_of_nothing() {
+                return Err(GapCause::Malformed);
+            }
+            Ok(envelope)
         }
         400 => Err(GapCause::Malformed),
         413 => Err(GapCause::TooLarge),

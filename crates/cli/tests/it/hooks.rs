@@ -402,6 +402,34 @@ async fn the_endpoint_takes_the_plain_shape_from_who_may() {
         .post("/api/v1/hooks/evaluate", &json!([]))
         .await;
     assert_eq!(status, 400);
+    // Regression for #8: these were failures, with which an agent that asks by itself goes on.
+    for (unsaid, expect) in [
+        (json!({}), "no `event`"),
+        (json!({ "tool_name": "Bash" }), "no `event`"),
+        (json!({ "event": "PreToolUse" }), "no `tool_name`"),
+    ] {
+        let (status, answer) = gateway
+            .owner()
+            .post("/api/v1/hooks/evaluate", &unsaid)
+            .await;
+        assert_eq!(
+            (status.as_u16(), &answer["data"]["decision"]),
+            (200, &json!("deny"))
+        );
+        let reason = answer["data"]["reason"].as_str().unwrap();
+        assert!(reason.contains(expect), "{answer}");
+    }
+    let off = json!({ "security": { "agent_hooks": { "enabled": false } } });
+    let (status, said) = gateway
+        .owner()
+        .post("/api/v1/config/apply", &json!({ "patch": off }))
+        .await;
+    assert_eq!(status, 200, "{said}");
+    let (_, answer) = gateway
+        .owner()
+        .post("/api/v1/hooks/evaluate", &json!({}))
+        .await;
+    assert_eq!(answer["data"]["decision"], "allow", "{answer}");
 }
 
 /// What the user wrote is theirs to send.

@@ -36,6 +36,8 @@ use crate::unjudged::Knock;
 
 /// What it is told.
 pub const CANARY_REASON: &str = "This is a test: the hook blocks.";
+/// What is said where hooks are not asked about.
+const SWITCHED_OFF: &str = "agent hooks are switched off";
 /// How long a payload may take to come in.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long an answer may take to be found. A hook waits for two seconds from its start and then
@@ -160,11 +162,12 @@ pub(super) async fn evaluate(
                 let knock = Knock::new(&gateway, &who, RoutingMode::Call).over_hook(key);
                 knock.unread(("refused", &fault.to_string())).await;
             }
-            return unread(&fault, agent, told.event.as_deref());
+            let heeded = gateway.engine.answers_hooks();
+            return unread(&fault, heeded, agent, told.event.as_deref());
         }
     };
     if !gateway.engine.answers_hooks() {
-        return answered(&asked, None, &allowed(Some("agent hooks are switched off")));
+        return answered(&asked, None, &allowed(Some(SWITCHED_OFF)));
     }
     let tool = match &asked.tool {
         Tool::Own { spelled, .. } => spelled.as_str(),
@@ -198,31 +201,37 @@ pub(super) async fn evaluate(
     judged.unwrap_or_else(broken)
 }
 
-/// Answers a payload that was not understood. One that somebody may have been talked into sending
-/// is denied; whether any other lets the agent go on is for the hook's command to say.
-fn unread(fault: &HookError, agent: Option<HookAgent>, event: Option<&str>) -> Response {
-    if matches!(fault, HookError::UnknownEvent { .. }) {
-        let name = event.unwrap_or_default();
-        let agent = agent.unwrap_or(HookAgent::ClaudeCode).name();
-        return done(&Evaluated {
-            decision: "allow",
-            warning: None,
-            reason: None,
-            risk_level: RiskLevel::None,
-            risk_score: None,
-            flow_type: FlowType::None,
-            activity_id: None,
-            agent,
-            event: None,
-            event_name: name,
-        });
-    }
-    let status = if fault.is_evasion() {
-        StatusCode::PAYLOAD_TOO_LARGE
-    } else {
-        StatusCode::BAD_REQUEST
+/// Answers a payload that was not understood. One that does not say what is about to happen is denied:
+/// to an agent that asks by itself, a failure would be leave to go on. What our own command makes of
+/// that, and of what is no payload at all, is for its user to say.
+fn unread(
+    fault: &HookError,
+    heeded: bool,
+    agent: Option<HookAgent>,
+    event: Option<&str>,
+) -> Response {
+    let reason = fault.to_string();
+    let (decision, reason) = match fault {
+        HookError::UnknownEvent { .. } => ("allow", None),
+        HookError::Missing { .. } if !heeded => ("allow", Some(SWITCHED_OFF)),
+        HookError::Missing { .. } => ("deny", Some(reason.as_str())),
+        HookError::Malformed { .. } => return failed(StatusCode::BAD_REQUEST, &reason, None),
+        HookError::TooLarge { .. } | HookError::TooDeep | HookError::Ambiguous { .. } => {
+            return failed(StatusCode::PAYLOAD_TOO_LARGE, &reason, None);
+        }
     };
-    failed(status, &fault.to_string(), None)
+    done(&Evaluated {
+        decision,
+        warning: None,
+        reason,
+        risk_level: RiskLevel::None,
+        risk_score: None,
+        flow_type: FlowType::None,
+        activity_id: None,
+        agent: agent.unwrap_or(HookAgent::ClaudeCode).name(),
+        event: None,
+        event_name: event.unwrap_or_default(),
+    })
 }
 
 /// Takes an event through the engine. One without a tool leaves no record, so it has no id.
