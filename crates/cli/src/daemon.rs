@@ -472,6 +472,9 @@ fn change_fault(fault: &mcpproxy_config::Error, name: &str) -> ChangeFault {
     match fault {
         Error::Exists { .. } => ChangeFault::Exists { name },
         Error::Absent { .. } => ChangeFault::Unknown { name },
+        Error::Name(reason) => ChangeFault::Name {
+            reason: reason.clone(),
+        },
         Error::Write { source, .. } => {
             use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
             let kept = matches!(source.kind(), ReadOnlyFilesystem | PermissionDenied);

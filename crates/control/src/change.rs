@@ -182,7 +182,7 @@ impl fmt::Display for Change {
         write!(formatter, " by `{}`", self.by)?;
         match self.effect {
             Effect::Made => Ok(()),
-            Effect::AlreadySo => formatter.write_str(", which was so already"),
+            Effect::AlreadySo => formatter.write_str(", which changed nothing"),
         }
     }
 }
@@ -298,7 +298,7 @@ mod tests {
             Act::StopCalls,
             "all",
             Effect::AlreadySo,
-            "stop calls (`all`) by `owner`, which was so already",
+            "stop calls (`all`) by `owner`, which changed nothing",
         );
     }
 }

@@ -113,7 +113,13 @@ pub enum ChangeFault {
         /// The name.
         name: String,
     },
-    /// The name, the settings or the configuration are wrong.
+    /// No upstream can have the name.
+    #[error("{reason}")]
+    Name {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The settings or the configuration are wrong.
     #[error("{reason}")]
     Invalid {
         /// What is wrong.
@@ -135,7 +141,7 @@ impl ChangeFault {
     /// Returns what would make it right, where that is known.
     pub fn hint(&self) -> Option<&str> {
         match self {
-            Self::Unknown { .. } | Self::Exists { .. } => None,
+            Self::Unknown { .. } | Self::Exists { .. } | Self::Name { .. } => None,
             Self::Invalid { hint, .. } | Self::Failed { hint, .. } => hint.as_deref(),
         }
     }

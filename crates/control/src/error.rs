@@ -354,6 +354,7 @@ impl Refused {
             Self::Failed(error) => error.kind(),
             Self::Change(fault) => match fault {
                 ChangeFault::Unknown { .. } => Kind::Unknown,
+                ChangeFault::Name { .. } => Kind::Invalid,
                 // Whether a configuration is right depends on what else is in it, and on this machine.
                 ChangeFault::Exists { .. } | ChangeFault::Invalid { .. } => Kind::Conflict,
                 ChangeFault::Failed { .. } => Kind::Failed,

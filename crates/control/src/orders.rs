@@ -25,7 +25,7 @@ const FILE: &str = "stopped.json";
 const FILE_LIMIT: usize = 1024 * 1024;
 /// The most orders that are kept; an order to stop everything is always taken.
 const MOST_ORDERS: usize = 1000;
-/// The longest name in a scope.
+/// The longest name in a scope, in characters.
 const LONGEST_NAME: usize = 256;
 /// Who gives the order when the file cannot be understood.
 const OURSELVES: &str = "mcpproxy";
@@ -190,7 +190,8 @@ fn check_scope(scope: &StopScope) -> Result<(), Error> {
         StopScope::Upstream(name) => name.as_str(),
         StopScope::Session(name) | StopScope::Principal(name) => name,
     };
-    let fits = (1..=LONGEST_NAME).contains(&named.len()) && !named.contains(char::is_control);
+    let fits =
+        (1..=LONGEST_NAME).contains(&named.chars().count()) && !named.contains(char::is_control);
     if fits {
         Ok(())
     } else {

@@ -11,6 +11,7 @@ pub mod call;
 pub mod clearance;
 pub mod clock;
 pub mod count;
+pub mod exact;
 pub mod facts;
 pub mod finding;
 pub mod flow;
@@ -45,6 +46,7 @@ pub use call::{
 pub use clearance::Cleared;
 pub use clock::{Clock, SystemClock, Tick, Wall};
 pub use count::{Cell, CountQuery, Counted};
+pub use exact::exact;
 pub use facts::{Contradiction, Destination, Facts, History, Moved, Recent, Sensitive, Suspicious};
 pub use finding::{Finding, Severity, Source, Threat, Tier};
 pub use flow::{

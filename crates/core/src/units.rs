@@ -194,14 +194,19 @@ impl FromStr for Span {
     }
 }
 
-/// Splits `16 MB` into number and unit; `None` where there is no number or it does not fit.
+/// Splits `16 MB` into number and unit, with one space between them at most; `None` where there is no
+/// number or it does not fit.
 fn split(text: &str) -> Option<(u64, &str)> {
-    let text = text.trim();
     let end = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(end)?;
-    Some((number.parse().ok()?, unit.trim_start()))
+    let unit = match unit.strip_prefix(' ') {
+        Some("") => return None,
+        Some(unit) => unit,
+        None => unit,
+    };
+    Some((number.parse().ok()?, unit))
 }
 
 /// Reads an integer or a text; what each means is the type's own.
@@ -366,5 +371,28 @@ impl JsonSchema for Span {
                 { "type": "string", "pattern": spans() },
             ],
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ByteSize, Span};
+
+    #[test]
+    fn one_space_may_stand_before_a_unit_and_none_elsewhere() {
+        for text in ["1h", "1 h", "90", "100 ms", "0s"] {
+            assert!(text.parse::<Span>().is_ok(), "{text}");
+        }
+        for text in [
+            "", " ", "h", " 1h", "1h ", "1 ", "1  h", "1\th", "1\u{a0}h", "1 h h", "+1h",
+        ] {
+            assert!(text.parse::<Span>().is_err(), "{text:?}");
+        }
+        for (text, bytes) in [("16 MB", 16_000_000), ("64KiB", 65_536), ("2k", 2_000)] {
+            assert_eq!(text.parse(), Ok(ByteSize::new(bytes)), "{text}");
+        }
+        for text in [" 16MB", "16MB ", "16  MB", "16\u{a0}MB"] {
+            assert!(text.parse::<ByteSize>().is_err(), "{text:?}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use mcpproxy_core::{
     ActivitySink, Askable, Call, CallId, Clock, Declared, Door, Durability, FlowScope, Id128,
     Later, MessageKind, Operation, Outcome, Principal, Record, SessionBasis, SessionKey, SinkFault,
-    Status, Tick, ToolName, ToolRef, Trace, UpstreamId, Verdict, Wall, Wire,
+    Status, Tick, ToolName, ToolRef, Trace, UpstreamId, Verdict, Wall, Wire, exact,
 };
 use mcpproxy_hooks::Registry;
 use mcpproxy_policy::scenario::{AnswerName, Caller};
@@ -18,6 +18,8 @@ use mcpproxy_policy::{decide, explain};
 use mcpproxy_text::{Fault, Limits, check};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Deserializer;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
@@ -59,12 +61,12 @@ impl Session {
             return Err(SessionFault::NoObject);
         }
         let session = if mcpproxy_text::get(text, &["calls"]).is_some() {
-            serde_json::from_str(text).map_err(SessionFault::Shape)?
+            of_text(text)?
         } else {
             Self {
                 id: String::new(),
                 caller: None,
-                calls: vec![serde_json::from_str(text).map_err(SessionFault::Shape)?],
+                calls: vec![of_text(text)?],
             }
         };
         for (number, step) in (1..).zip(&session.calls) {
@@ -79,6 +81,11 @@ impl Session {
         }
         Ok(session)
     }
+}
+
+/// Reads what [`check`] took to be one JSON value.
+fn of_text<T: DeserializeOwned>(text: &str) -> Result<T, SessionFault> {
+    exact(&mut Deserializer::from_str(text)).map_err(SessionFault::Shape)
 }
 
 /// Why a session cannot be taken through the engine.

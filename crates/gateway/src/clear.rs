@@ -157,7 +157,7 @@ pub(crate) fn unknown(kind: OfferKind, name: &str) -> Failure {
         OfferKind::Prompt => Failure::params(format!("unknown prompt `{short}`")),
         OfferKind::Resource | OfferKind::Template => unknown_resource(name),
         OfferKind::Tool | OfferKind::Server | OfferKind::Instructions => {
-            Failure::params(format!("unknown tool `{short}`"))
+            Failure::unknown_tool(&short)
         }
     }
 }

@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 /// The name of the failure to find an upstream.
 pub(crate) const UNKNOWN_UPSTREAM: &str = "unknown_upstream";
 
+/// The name of the failure to find a tool.
+pub(crate) const UNKNOWN_TOOL: &str = "unknown_tool";
+
 /// Whose fault a failure is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -78,6 +81,12 @@ impl Failure {
     /// Parameters are missing or wrong.
     pub fn params(outside: impl Into<String>) -> Self {
         Self::downstream(era::INVALID_PARAMS, "invalid_params", outside)
+    }
+
+    /// There is no such tool.
+    pub fn unknown_tool(name: &str) -> Self {
+        let outside = format!("unknown tool `{name}`");
+        Self::downstream(era::INVALID_PARAMS, UNKNOWN_TOOL, outside)
     }
 
     /// The gateway has too much to do.

@@ -357,9 +357,18 @@ async fn what_is_not_known_of_a_body_is_refused_and_named() {
             body["operashun"] = json!(["read"]);
             let verb = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
             let place = format!("/api/v1{}", path.replace("{name}", "inside"));
-            let json = headers(&[("content-type", "application/json")]);
-            let reply = owner.send(verb, &place, json, body.to_string()).await;
-            let (status, said) = reply.json().await;
+            let send = async |body: &Value| {
+                let json = headers(&[("content-type", "application/json")]);
+                let sent = owner.send(verb.clone(), &place, json, body.to_string());
+                sent.await.json().await
+            };
+            // Regression for #8: members in a row, without their names, were taken for an object.
+            let row: Value = body.as_object().unwrap().values().cloned().collect();
+            let (status, said) = send(&row).await;
+            assert_eq!(status, 400, "{method} {path} {row}: {said}");
+            let error = said["error"].as_str().unwrap();
+            assert!(error.contains("object"), "{method} {path}: {said}");
+            let (status, said) = send(&body).await;
             // What is not known of an upstream is told by who reads the configuration.
             let expect = if path.starts_with("/servers") && !path.contains("/tools/") {
                 409
@@ -397,4 +406,109 @@ async fn what_is_not_known_of_a_body_is_refused_and_named() {
         assert!(said["error"].as_str().unwrap().contains(expect.1), "{said}");
     }
     assert_eq!(scene.gateway.api("/tokens").await, json!([]));
+}
+
+/// Regressions for #8: each of these was taken, or refused as if it depended on how things stand.
+#[tokio::test]
+async fn what_the_document_does_not_let_through_is_no_request() {
+    let scene = Scene::start(json!({})).await;
+    let owner = scene.gateway.owner();
+    let call = ["inside", "read"].map(Value::from);
+    let call = [&call[..], &vec![Value::Null; 7]].concat();
+    let with = |env: Value| json!({ "name": "new", "command": "true", "env": env });
+    let long = "ä".repeat(256);
+    for (place, body, status, expect) in [
+        (
+            "tokens",
+            json!({ "name": "a", "operations": [{ "read": null }] }),
+            400,
+            "one of `read`",
+        ),
+        (
+            "approvals/x",
+            json!({ "decision": { "deny": null } }),
+            400,
+            "one of",
+        ),
+        (
+            "policy/explain",
+            json!({ "calls": [call] }),
+            400,
+            "an object",
+        ),
+        (
+            "policy/explain",
+            json!({ "calls": [{ "tool": "read" }], "caller": ["agent", "x", []] }),
+            400,
+            "an object",
+        ),
+        (
+            "policy/explain",
+            json!({ "calls": [] }),
+            400,
+            "no call to explain",
+        ),
+        (
+            "policy/replay",
+            json!({ "patch": {}, "since": " 1h" }),
+            400,
+            "duration",
+        ),
+        (
+            "policy/replay",
+            json!({ "patch": {}, "since": "1  h" }),
+            400,
+            "duration",
+        ),
+        (
+            "policy/replay",
+            json!({ "patch": {}, "since": "1\u{a0}h" }),
+            400,
+            "duration",
+        ),
+        (
+            "tools/call",
+            json!({ "name": "no\0:x" }),
+            400,
+            "null character",
+        ),
+        (
+            "tools/call",
+            json!({ "name": "inside:no" }),
+            404,
+            "unknown tool",
+        ),
+        ("tools/call", json!({ "name": "nobody:no" }), 404, "nobody"),
+        (
+            "stops",
+            json!({ "scope": format!("upstream:{long}ä") }),
+            400,
+            "could be stopped",
+        ),
+        (
+            "servers",
+            json!({ "name": "a b", "command": "true" }),
+            400,
+            "letters",
+        ),
+        (
+            "servers",
+            json!({ "name": "a__b", "command": "true" }),
+            400,
+            "separates",
+        ),
+        (
+            "servers",
+            with(json!({ "A": "b\0" })),
+            409,
+            "null characters",
+        ),
+    ] {
+        let (was, said) = owner.post(&format!("/api/v1/{place}"), &body).await;
+        assert_eq!(was, status, "{place} {body}: {said}");
+        assert!(said["error"].as_str().unwrap().contains(expect), "{said}");
+    }
+    let scope = json!({ "scope": format!("upstream:{long}") });
+    let (status, said) = owner.post("/api/v1/stops", &scope).await;
+    assert_eq!(status, 200, "{said}");
 }

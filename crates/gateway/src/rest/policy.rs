@@ -59,6 +59,7 @@ pub(super) async fn explain(
         failed(StatusCode::BAD_REQUEST, message, Some(hint))
     };
     let session = match Session::read(tried.get()) {
+        Ok(session) if session.calls.is_empty() => return refusal("there is no call to explain"),
         Ok(session) if session.calls.len() <= MOST_CALLS => session,
         Ok(_) => return refusal(&format!("a session has at most {MOST_CALLS} calls")),
         Err(fault) => return refusal(&fault.to_string()),

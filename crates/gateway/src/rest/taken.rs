@@ -7,7 +7,7 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::response::Response;
 use http::StatusCode;
 use http::request::Parts;
-use serde::de::DeserializeOwned;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 
 use super::failed;
 
@@ -18,8 +18,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = Response;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
-        let read = Json::<T>::from_request(request, state).await;
-        read.map(|Json(body)| Self(body)).map_err(|fault| {
+        let read = Json::<Exact<T>>::from_request(request, state).await;
+        read.map(|Json(Exact(body))| Self(body)).map_err(|fault| {
             let (status, hint) = match &fault {
                 JsonRejection::MissingJsonContentType(_) => {
                     let hint = "send JSON, with `Content-Type: application/json`";
@@ -30,6 +30,15 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             };
             failed(status, &lowered(&fault.body_text()), hint)
         })
+    }
+}
+
+/// What is read as the document tells of it.
+struct Exact<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Exact<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        mcpproxy_core::exact(from).map(Self)
     }
 }
 

@@ -17,7 +17,7 @@ use super::taken::{Asked, Body};
 use super::{Shared, Who, done, done_under, failed, failed_under, request_id};
 use crate::arrived::Arrived;
 use crate::downstream::{Downstream, Reply, Way};
-use crate::error::UNKNOWN_UPSTREAM;
+use crate::error::{UNKNOWN_TOOL, UNKNOWN_UPSTREAM};
 use crate::gateway::Gateway;
 use crate::router;
 use crate::settings::RoutingMode;
@@ -111,7 +111,7 @@ pub(super) struct ToolCall {
 /// The status that says whose fault a failed call is.
 fn status_of(error: Option<&Value>) -> StatusCode {
     let name = error.and_then(|error| error.pointer("/data/error")?.as_str());
-    if name == Some(UNKNOWN_UPSTREAM) {
+    if name.is_some_and(|name| [UNKNOWN_UPSTREAM, UNKNOWN_TOOL].contains(&name)) {
         return StatusCode::NOT_FOUND;
     }
     match error.and_then(|error| error.get("code")?.as_i64()) {
@@ -141,16 +141,20 @@ pub(super) async fn call_tool(
     };
     let operation = call.operation.as_deref().unwrap_or("write");
     let arguments = call.arguments.unwrap_or_default();
-    if !["read", "write", "destructive"].contains(&operation) {
-        let message = format!("unknown operation `{operation}`");
+    let fault = if !["read", "write", "destructive"].contains(&operation) {
+        let hint = "use read, write or destructive";
+        Some((format!("unknown operation `{operation}`"), hint))
+    } else if call.name.contains('\0') {
+        let hint = "name it as `server:tool`";
+        Some(("no name has a null character".to_owned(), hint))
+    } else {
+        None
+    };
+    if let Some((message, hint)) = fault {
         let params = json!({ "name": call.name, "arguments": arguments });
         let raw = compose::notification("tools/call", &params.to_string());
         knock.turned_away(&raw, ("refused", &message), &[]).await;
-        return failed(
-            StatusCode::BAD_REQUEST,
-            &message,
-            Some("use read, write or destructive"),
-        );
+        return failed(StatusCode::BAD_REQUEST, &message, Some(hint));
     }
     let params = json!({
         "name": format!("call_tool_{operation}"),
