@@ -40,6 +40,7 @@ pub(crate) fn read(texts: &Texts, number: usize, report: &mut Report) -> Option<
         anchors: BTreeMap::new(),
         values: 0,
         bytes: 0,
+        depth: 0,
     };
     let document = reader.document();
     document
@@ -82,6 +83,8 @@ struct Reader<'a, 'text> {
     anchors: BTreeMap<usize, Anchor>,
     values: usize,
     bytes: usize,
+    /// Values that are open; a path tells less, since what stands for a key has that of its map.
+    depth: usize,
 }
 
 impl<'text> Reader<'_, 'text> {
@@ -132,13 +135,20 @@ impl<'text> Reader<'_, 'text> {
     }
 
     fn node(&mut self, event: Event<'text>, span: Span, path: &Path) -> Result<Node, Stop> {
-        if path.segments().len() > DEEPEST {
+        if self.depth > DEEPEST {
             return Err(self.too_deep(span));
         }
+        self.depth += 1;
+        let read = self.opened(event, span, path);
+        self.depth -= 1;
+        read
+    }
+
+    fn opened(&mut self, event: Event<'text>, span: Span, path: &Path) -> Result<Node, Stop> {
         let before = (self.values, self.bytes);
         self.count(1, 0, span)?;
         let (node, anchor) = match event {
-            Event::Alias(anchor) => return self.alias(anchor, span, path),
+            Event::Alias(anchor) => return self.alias(anchor, span),
             Event::Scalar(text, style, anchor, tag) => {
                 self.count(0, text.len(), span)?;
                 (
@@ -196,12 +206,12 @@ impl<'text> Reader<'_, 'text> {
         Ok(())
     }
 
-    fn alias(&mut self, anchor: usize, span: Span, path: &Path) -> Result<Node, Stop> {
+    fn alias(&mut self, anchor: usize, span: Span) -> Result<Node, Stop> {
         let Some(known) = self.anchors.get(&anchor) else {
             return Err(self.stop(span, "this alias stands inside what it refers to"));
         };
         let (values, bytes, depth) = (known.values, known.bytes, known.depth);
-        if path.segments().len() + depth > DEEPEST {
+        if self.depth - 1 + depth > DEEPEST {
             return Err(self.too_deep(span));
         }
         let mut node = known.node.clone();

@@ -15,6 +15,14 @@ pub enum Error {
         /// What is wrong there.
         why: String,
     },
+    /// There was no reading it.
+    #[error("`{source_name}`: {why}")]
+    Unread {
+        /// Where the text is from.
+        source_name: String,
+        /// Why not.
+        why: String,
+    },
     /// Two policies have the same name, so that a decision would not say which one it is of.
     #[error("`{source_name}`: two policies have the name `{name}`")]
     SameName {

@@ -4,6 +4,7 @@
 //! and for what is listed. Reading files, where a caller comes from, and what a refusal looks like
 //! to whoever asked are not here.
 
+mod bounds;
 mod named;
 mod policies;
 mod question;

@@ -14,9 +14,13 @@ use mcpproxy_core::{AccessDecision, AccessRequest, AccessRules};
 use miette::Diagnostic as _;
 
 use crate::Error;
+use crate::bounds;
 use crate::named::Named;
 use crate::question::{Arguments, Question};
 use crate::remembered::Remembered;
+
+/// Stack of the thread that reads policies; what is not used of it is never there.
+const STACK: usize = 64 << 20;
 
 /// A set of policies, which nothing changes after it was read.
 pub struct CedarRules {
@@ -32,6 +36,21 @@ pub struct CedarRules {
 impl CedarRules {
     /// Reads policies from text; `source_name` is where it is from.
     pub fn parse(text: &str, source_name: &str) -> Result<Self, Error> {
+        bounds::check(text).map_err(|fault| fault_at(fault.at, fault.why, text, source_name))?;
+        let unread = |why: String| Error::Unread {
+            source_name: source_name.to_owned(),
+            why,
+        };
+        // What the bounds let pass still takes more than the stack of a thread that serves.
+        std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(STACK);
+            let read = thread.spawn_scoped(scope, || Self::read(text, source_name));
+            let read = read.map_err(|fault| unread(fault.to_string()))?.join();
+            read.unwrap_or_else(|_| Err(unread("its reader broke down".to_owned())))
+        })
+    }
+
+    fn read(text: &str, source_name: &str) -> Result<Self, Error> {
         let set = PolicySet::from_str(text).map_err(|why| syntax(&why, text, source_name))?;
         if let Some(template) = set.templates().next() {
             return Err(Error::Template {
@@ -159,13 +178,18 @@ fn syntax(why: &ParseErrors, text: &str, source_name: &str) -> Error {
     let first = why.iter().next();
     let label = first.and_then(|first| first.labels()?.next());
     let offset = label.map_or(0, |label| label.offset());
+    let why = first.map_or_else(|| why.to_string(), ToString::to_string);
+    fault_at(offset, why, text, source_name)
+}
+
+fn fault_at(offset: usize, why: String, text: &str, source_name: &str) -> Error {
     let before = text.get(..offset).unwrap_or_default();
     let last = before.rsplit('\n').next().unwrap_or_default();
     Error::Syntax {
         source_name: source_name.to_owned(),
         line: before.matches('\n').count() + 1,
         column: last.chars().count() + 1,
-        why: first.map_or_else(|| why.to_string(), ToString::to_string),
+        why,
     }
 }
 

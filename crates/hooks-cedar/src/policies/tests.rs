@@ -350,3 +350,37 @@ fn the_servers_that_policies_name_are_known() {
     ];
     assert_eq!(servers, expect);
 }
+
+/// Regression for #8: text that anybody may propose ended the process.
+#[test]
+fn the_longest_policies_are_read_and_decided_and_longer_ones_have_a_place() {
+    let policy =
+        |condition: &str| format!("permit(principal, action, resource)\nwhen {{ {condition} }};");
+    let nested = |open: &str, inner: &str, close: &str, levels: usize| {
+        [&open.repeat(levels), inner, &close.repeat(levels)].concat()
+    };
+    let who = Principal::owner();
+    for condition in [
+        vec!["true"; 495].join(" && "),
+        vec!["false"; 490].join(" || ") + " || true",
+        nested("(", "true", ")", 60),
+        nested("[", "", "]", 60) + " == [] || true",
+        nested("if true then true else (", "true", ")", 60),
+    ] {
+        let rules = CedarRules::parse(&policy(&condition), "here").unwrap();
+        let decided = rules.decide(&AccessRequest {
+            who: &who,
+            kind: OfferKind::Tool,
+            upstream: "files",
+            name: "read",
+            operation: Some(Operation::Read),
+            arguments: "{}",
+        });
+        assert_eq!(decided, AccessDecision::Permitted, "{condition:.60}");
+    }
+    for condition in [nested("(", "true", ")", 5000), vec!["1"; 50_000].join("+")] {
+        let fault = CedarRules::parse(&policy(&condition), "here").unwrap_err();
+        let fault = fault.to_string();
+        assert!(fault.starts_with("`here` line 2 column "), "{fault}");
+    }
+}

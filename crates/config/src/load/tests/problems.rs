@@ -296,6 +296,8 @@ fn texts_that_are_no_configuration() {
     assert_snapshot!(check("? [a]\n: b\n"), @"f:1:3: a key must be text");
     assert_snapshot!(check("a: &a [*a]\n"), @"f:1:8: this alias stands inside what it refers to");
     assert_snapshot!(check(&"[".repeat(1000)), @"f:1:256: this is no valid YAML: recursion limit exceeded");
+    // Regression for #8: what stands for a key has no path of its own, and ended the process.
+    assert_snapshot!(check(&"? ".repeat(5000)), @"f:1:131: lists and maps nest deeper than 64 levels");
     assert_snapshot!(check(&"- ".repeat(1000)), @"f:1:131: lists and maps nest deeper than 64 levels");
     assert_snapshot!(check(&"# x\n".repeat(300_000)), @"f: the file is larger than 1048576 bytes");
 }
