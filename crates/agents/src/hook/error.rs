@@ -10,10 +10,8 @@ pub enum HookError {
         reason: String,
     },
     /// It is larger than is looked at.
-    #[error("the hook's payload has {size} bytes, more than {limit}")]
+    #[error("the hook's payload has more than {limit} bytes")]
     TooLarge {
-        /// Its bytes.
-        size: usize,
         /// The most that is looked at.
         limit: usize,
     },
@@ -32,6 +30,12 @@ pub enum HookError {
         /// The name.
         name: String,
     },
+    /// A tool is used, and when that is, nobody here knows.
+    #[error("the hook's payload speaks of a tool at `{name}`, an event that is not known here")]
+    UnknownUse {
+        /// The name.
+        name: String,
+    },
     /// Something is missing without which nothing can be said.
     #[error("the hook's payload has no `{field}`")]
     Missing {
@@ -46,7 +50,10 @@ impl HookError {
     pub fn is_evasion(&self) -> bool {
         match self {
             Self::TooLarge { .. } | Self::TooDeep | Self::Ambiguous { .. } => true,
-            Self::Malformed { .. } | Self::UnknownEvent { .. } | Self::Missing { .. } => false,
+            Self::Malformed { .. }
+            | Self::UnknownEvent { .. }
+            | Self::UnknownUse { .. }
+            | Self::Missing { .. } => false,
         }
     }
 }

@@ -20,6 +20,17 @@ const EVENT_KEYS: &[&str] = &[
     "event",
 ];
 
+/// Where agents name a tool, and where they write what it gave.
+const TOOL_KEYS: &[&str] = &["tool_name", "toolName"];
+const GAVE_KEYS: &[&str] = &[
+    "tool_response",
+    "toolResponse",
+    "tool_result",
+    "toolResult",
+    "tool_output",
+    "error",
+];
+
 /// Understands one payload of an agent, or of the specification's plain shape (FR-041).
 ///
 /// What the payload says about its event counts more than what the caller says, since a file with
@@ -30,10 +41,7 @@ pub fn read(
     event: Option<&str>,
 ) -> Result<Asked, HookError> {
     if bytes.len() > MAX_PAYLOAD {
-        return Err(HookError::TooLarge {
-            size: bytes.len(),
-            limit: MAX_PAYLOAD,
-        });
+        return Err(HookError::TooLarge { limit: MAX_PAYLOAD });
     }
     let (payload, fault) = match Payload::parse(bytes) {
         Ok(payload) => (payload, None),
@@ -90,7 +98,8 @@ pub fn read(
 /// Finds out what happened: the first name that means something to us.
 fn happened(payload: &Payload, told: Option<&str>) -> Result<(HookEvent, String), HookError> {
     let written = EVENT_KEYS.iter().filter_map(|key| payload.text(&[key]));
-    let names: Vec<&str> = written.chain(told).collect();
+    let says = |name: &&str| name.contains(char::is_alphabetic);
+    let names: Vec<&str> = written.chain(told).filter(says).collect();
     // Whoever does not say what happened may be about to use a tool: that is no event of another kind.
     let Some(first) = names.first() else {
         return Err(HookError::Missing { field: "event" });
@@ -98,8 +107,15 @@ fn happened(payload: &Payload, told: Option<&str>) -> Result<(HookEvent, String)
     let mut known = names
         .iter()
         .filter_map(|name| Some((HookEvent::from_name(name)?, (*name).to_owned())));
-    known.next().ok_or_else(|| HookError::UnknownEvent {
-        name: first.chars().take(80).collect(),
+    known.next().ok_or_else(|| {
+        let name = first.chars().take(80).collect();
+        // With a slip in its name, the use of a tool would pass for something that is none.
+        let has = |keys: &[&str]| keys.iter().any(|key| payload.has(key));
+        if has(TOOL_KEYS) && !has(GAVE_KEYS) {
+            HookError::UnknownUse { name }
+        } else {
+            HookError::UnknownEvent { name }
+        }
     })
 }
 

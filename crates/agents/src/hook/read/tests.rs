@@ -524,6 +524,17 @@ fn what_cannot_be_read_says_why() {
     check(b"{\"a\":\xff}", "not a JSON object", false);
     check(b"{}", "no `event`", false);
     check(br#"{"event":"Frob"}"#, "`Frob`", false);
+    // Regressions for #8: these were taken for events in which we take no part.
+    for blank in ["", " ", "-", "\\u0000"] {
+        let payload = format!(r#"{{"event":"{blank}","tool_name":"Bash"}}"#);
+        check(payload.as_bytes(), "no `event`", false);
+    }
+    let misspelt = br#"{"event":"PreToolUsex","tool_name":"Bash","tool_input":{}}"#;
+    check(misspelt, "a tool at `PreToolUsex`", false);
+    let error = read(br#"{"tool_name":"Bash"}"#, None, Some(" ")).unwrap_err();
+    assert!(error.to_string().contains("no `event`"), "{error}");
+    let after = br#"{"event":"ToolDone","tool_name":"Bash","tool_response":"x"}"#;
+    check(after, "speaks of `ToolDone`", false);
     let deep = format!("{{\"a\":{}1{}}}", "[".repeat(200), "]".repeat(200));
     check(deep.as_bytes(), "too deeply", true);
     check(&vec![b' '; MAX_PAYLOAD + 1], "more than", true);
