@@ -105,11 +105,24 @@ fn lay_over(
             (Value::Object(over), true) if document.is_map(&inner) => {
                 lay_over(document, &inner, over)?;
             }
-            (value, true) => document.replace(path, key, value)?,
-            (value, false) => document.insert(path, key, value)?,
+            (value, true) => document.replace(path, key, &laid(value))?,
+            (value, false) => document.insert(path, key, &laid(value))?,
         }
     }
     Ok(())
+}
+
+/// Returns what a patch comes to where nothing was: `null` takes out what is not there.
+fn laid(value: &Value) -> Value {
+    let Value::Object(members) = value else {
+        return value.clone();
+    };
+    let given = members.iter().filter(|(_, value)| !value.is_null());
+    Value::Object(
+        given
+            .map(|(key, value)| (key.clone(), laid(value)))
+            .collect(),
+    )
 }
 
 /// Gives a file another text, all or nothing, and keeps the one before beside it: returns where.

@@ -151,7 +151,9 @@ fn limit(name: &str, value: &str, most: usize) -> Result<usize, Error> {
 }
 
 fn number(name: &str, value: &str, most: usize) -> Result<usize, Error> {
-    let number = value.parse().ok().filter(|number| *number <= most);
+    let plain = !value.starts_with('+') && (value == "0" || !value.starts_with('0'));
+    let number = value.parse().ok();
+    let number = number.filter(|number| plain && *number <= most);
     number.ok_or_else(|| wrong(name, value, &format!("it is a number up to {most}")))
 }
 
@@ -167,7 +169,10 @@ fn values(field: Field, text: &str) -> Result<Vec<String>, Error> {
         return Ok(values.map(str::to_owned).collect());
     };
     let mut values = Vec::new();
-    for value in text.split(',').map(str::trim) {
+    let one = (field == Field::Sensitive).then_some(text);
+    let several = text.split(',').map(|value| value.trim_matches(' '));
+    let several = several.filter(|_| one.is_none());
+    for value in one.into_iter().chain(several) {
         let value = spelled(field, value);
         let Some(place) = known.iter().position(|one| *one == value) else {
             let why = format!("known are {}", known.join(", "));

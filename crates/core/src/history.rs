@@ -166,7 +166,9 @@ pub struct Cursor {
 impl Cursor {
     /// Reads what `Display` writes.
     pub fn parse(text: &str) -> Option<Self> {
-        let number = |text: &str| text.parse::<u64>().ok();
+        let is_plain =
+            |text: &&str| text.len() < 19 && text.bytes().all(|one| one.is_ascii_digit());
+        let number = |text: &str| Some(text).filter(is_plain)?.parse::<u64>().ok();
         Some(match text.split_once('-') {
             Some((at, place)) => Self {
                 at: Some(Wall(number(at)?)),

@@ -37,6 +37,7 @@ const REST: Duration = Duration::from_mins(1);
 
 /// A session that went by.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 #[schemars(rename = "PastSession")]
 pub struct Session {
     /// Its name.

@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 /// The name of the failure to find an upstream.
 pub(crate) const UNKNOWN_UPSTREAM: &str = "unknown_upstream";
 
+/// The name of the failure to call an upstream that is switched off.
+pub(crate) const DISABLED: &str = "upstream_disabled";
+
 /// The name of the failure to find a tool.
 pub(crate) const UNKNOWN_TOOL: &str = "unknown_tool";
 
@@ -180,7 +183,7 @@ impl From<mcpproxy_upstream::Error> for Failure {
         let retry = error.is_unsent() || error.is_session_gone();
         let (code, name) = match &error {
             Upstream::Unknown(_) => (era::INVALID_PARAMS, UNKNOWN_UPSTREAM),
-            Upstream::Disabled(_) => (era::UPSTREAM_FAILED, "upstream_disabled"),
+            Upstream::Disabled(_) => (era::UPSTREAM_FAILED, DISABLED),
             Upstream::Down { .. } | Upstream::Start { .. } => {
                 (era::UPSTREAM_FAILED, "upstream_down")
             }

@@ -86,7 +86,7 @@ fn routes() -> Vec<Route> {
 
 /// The routes that stand beside `/api/v1`.
 fn outside() -> Vec<Route> {
-    let text = json!({ "type": "string" });
+    let types = json!({ "type": "string", "pattern": events::types() });
     vec![
         Route::at("/events").get(
             events::listen,
@@ -94,7 +94,7 @@ fn outside() -> Vec<Route> {
                 .whose(For::Auditors)
                 .query(
                     "types",
-                    &text,
+                    &types,
                     "Only these types, with commas between; `a.*` for all of a kind.",
                 ),
         ),

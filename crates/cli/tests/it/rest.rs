@@ -503,6 +503,19 @@ async fn what_the_document_does_not_let_through_is_no_request() {
             409,
             "null characters",
         ),
+        ("servers", json!({ "name": "new" }), 400, "neither"),
+        (
+            "servers",
+            json!({ "name": "..", "command": "true" }),
+            400,
+            "dots only",
+        ),
+        (
+            "policy/explain",
+            json!({ "calls": [{ "tool": "read" }], "calller": {} }),
+            400,
+            "calller",
+        ),
     ] {
         let (was, said) = owner.post(&format!("/api/v1/{place}"), &body).await;
         assert_eq!(was, status, "{place} {body}: {said}");
@@ -511,4 +524,85 @@ async fn what_the_document_does_not_let_through_is_no_request() {
     let scope = json!({ "scope": format!("upstream:{long}") });
     let (status, said) = owner.post("/api/v1/stops", &scope).await;
     assert_eq!(status, 200, "{said}");
+}
+
+/// Regression for #8: numbers were read and written again, and of a key that stood twice the last
+/// counted.
+#[tokio::test]
+async fn a_call_leaves_as_it_was_written() {
+    let scene = Scene::start(json!({})).await;
+    let send = async |arguments: &str| {
+        let body = format!(r#"{{"name":"outside:post","arguments":{arguments}}}"#);
+        let kind = headers(&[("content-type", "application/json")]);
+        let place = "/api/v1/tools/call";
+        let owner = scene.gateway.owner();
+        owner
+            .send(Method::POST, place, kind, body)
+            .await
+            .json()
+            .await
+    };
+    let exact = r#"{"text":"lamps","n":123456789012345678901234567890,"m":-0,"l":1.10}"#;
+    let (status, said) = send(exact).await;
+    assert_eq!(status, 200, "{said}");
+    let arrived = scene.received();
+    assert!(arrived.iter().any(|one| one.contains(exact)), "{arrived:?}");
+    for (arguments, expect) in [
+        (r#"{"text":"a","text":"b"}"#, "duplicate key"),
+        ("[]", "no object"),
+        ("\"a\"", "no object"),
+    ] {
+        let (status, said) = send(arguments).await;
+        assert_eq!(status, 400, "{said}");
+        assert!(said["error"].as_str().unwrap().contains(expect), "{said}");
+    }
+    assert_eq!(scene.received(), arrived);
+}
+
+/// Regression for #8: who may try a configuration could end the gateway, or hold it up for good.
+#[tokio::test]
+async fn no_configuration_that_is_tried_stops_the_gateway() {
+    let scene = Scene::start(json!({})).await;
+    let owner = scene.gateway.owner();
+    let rule = |condition: String| {
+        let policies = format!("permit(principal,action,resource) when {{ {condition} }};");
+        access(&json!({ "policies": policies }))
+    };
+    let fifo = scene.gateway.home.path().join("policies.fifo");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.unwrap().success());
+    for (change, expect) in [
+        (
+            rule(["(".repeat(200), "true".into(), ")".repeat(200)].concat()),
+            "nest deeper",
+        ),
+        (rule(vec!["true"; 2000].join("&&")), "more than"),
+        (access(&json!({ "policy_file": fifo })), "no regular file"),
+        (json!({ "text": "? ".repeat(5000) }), "nest deeper"),
+    ] {
+        let (status, said) = owner.post("/api/v1/config/validate", &change).await;
+        assert_eq!(
+            (status.as_u16(), &said["data"]["valid"]),
+            (200, &json!(false)),
+            "{said}"
+        );
+        assert!(
+            said["data"]["problems"].to_string().contains(expect),
+            "{said}"
+        );
+    }
+    // A patch leaves out what it takes out, also where that is new (RFC 7396).
+    let new = json!({ "command": "true", "enabled": false, "env": { "A": "b", "B": null } });
+    let change = json!({ "patch": { "mcpServers": { "new": new } } });
+    let (status, said) = owner.post("/api/v1/config/validate", &change).await;
+    assert_eq!(
+        (status.as_u16(), &said["data"]["valid"]),
+        (200, &json!(true)),
+        "{said}"
+    );
+}
+
+fn access(config: &Value) -> Value {
+    let hook = json!({ "id": "rbac-enforcer", "type": "native", "config": config });
+    json!({ "patch": { "security": { "hooks": [hook] } } })
 }

@@ -38,14 +38,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// When to come again after too many long questions at once.
 const LATER: Duration = Duration::from_secs(1);
 
-/// A date from 1970 on, or a time as RFC 3339 has it, with the days that a month has in its year.
+/// A date from 1970 on, or a time as RFC 3339 has it, with the days that a month has in its year. Its
+/// seconds may be left out, and a blank may stand for the `T`.
 const TIME: &str = "^((19[7-9][0-9]|[2-9][0-9]{3})-\
     ((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])\
     |(0[469]|11)-(0[1-9]|[12][0-9]|30)\
     |02-(0[1-9]|1[0-9]|2[0-8]))\
     |(19(7[26]|8[048]|9[26])|[2-9][0-9](0[48]|[2468][048]|[13579][26])\
     |([2468][048]|[3579][26])00)-02-29)\
-    ([Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]+)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9]))?$";
+    ([Tt ]([01][0-9]|2[0-3]):[0-5][0-9](:([0-5][0-9]|60))?(\\.[0-9]+)?\
+    ([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9]))?$";
 
 /// Adds to what is told of a route the filters that it takes.
 pub(super) fn filtered(mut told: Told) -> Told {
@@ -54,7 +56,7 @@ pub(super) fn filtered(mut told: Told) -> Told {
             (Field::Sensitive, Some(known)) => json!({ "type": "string", "enum": known }),
             (_, Some(known)) => {
                 let one = known.join("|").replace('→', "(→|->|_to_)");
-                json!({ "type": "string", "pattern": format!("^({one})(,({one}))*$") })
+                json!({ "type": "string", "pattern": listed(&one) })
             }
             (_, None) => json!({ "type": "string" }),
         };
@@ -91,7 +93,7 @@ pub(super) fn filtered(mut told: Told) -> Told {
     let time = json!({
         "type": "string",
         "pattern": TIME,
-        "description": "A date from 1970 on, or a time as RFC 3339 has it.",
+        "description": "A date from 1970 on, or a time as RFC 3339 has it, also without seconds.",
     });
     told.whose(For::Auditors)
         .query("start_time", &time, "Not before this time.")
@@ -100,6 +102,11 @@ pub(super) fn filtered(mut told: Told) -> Told {
             &time,
             "Not after this time; a date takes its whole day along.",
         )
+}
+
+/// Returns an expression for one or several, with commas between them and blanks about each.
+pub(super) fn listed(one: &str) -> String {
+    format!("^ *({one}) *(, *({one}) *)*$")
 }
 
 /// A record as it is sent.

@@ -3,6 +3,7 @@
 //! A listener that cannot keep up is told so and let go; it comes back with the number of the last
 //! event it got and hears what is still kept of the rest.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,7 +52,7 @@ impl Filter {
         };
         let names: Vec<_> = types
             .split(',')
-            .map(|name| name.trim().to_owned())
+            .map(|name| name.trim_matches(' ').to_owned())
             .collect();
         let known = |name: &String| Event::NAMES.iter().any(|known| covers(name, known));
         match names.iter().find(|name| !known(name)) {
@@ -68,6 +69,24 @@ impl Filter {
         let names = self.0.as_ref();
         names.is_none_or(|names| names.iter().any(|name| covers(name, event.name())))
     }
+}
+
+/// Returns an expression for the types that a listener may name.
+pub(super) fn types() -> String {
+    let kinds = Event::NAMES.iter().filter_map(|name| {
+        let starts = name.match_indices('.').map(|(at, _)| name.get(..at));
+        Some(
+            starts
+                .flatten()
+                .map(|start| format!("{start}.*"))
+                .collect::<Vec<_>>(),
+        )
+    });
+    let kinds: BTreeSet<_> = kinds.flatten().collect();
+    let names = Event::NAMES.iter().map(|name| (*name).to_owned());
+    let all: Vec<_> = names.chain(kinds).collect();
+    let escaped = all.join("|").replace('.', "\\.").replace('*', "\\*");
+    super::activity::listed(&escaped)
 }
 
 fn covers(name: &str, event: &str) -> bool {
@@ -218,6 +237,34 @@ mod tests {
             "flow.alert, servers.changed",
             &["flow.alert", "servers.changed"],
         );
+        let pattern = regex::Regex::new(&types()).unwrap();
+        let taken = [
+            "flow.alert",
+            "flow.*",
+            " flow.alert , approval.*",
+            "flow.alert,flow.alert",
+        ];
+        let refused = [
+            "",
+            "*",
+            "flow",
+            "flow*",
+            ".*",
+            "nope",
+            "flow.alert,",
+            "flow.alert,\u{a0}flow.*",
+        ];
+        for (text, is_taken) in taken
+            .map(|one| (one, true))
+            .into_iter()
+            .chain(refused.map(|one| (one, false)))
+        {
+            assert_eq!(Filter::read(Some(text)).is_ok(), is_taken, "{text:?}");
+            assert_eq!(pattern.is_match(text), is_taken, "{text:?}");
+        }
+        for name in Event::NAMES {
+            assert!(pattern.is_match(name), "{name}");
+        }
         assert!(Filter::read(Some("flow")).is_err());
         assert!(Filter::read(Some("flow*")).is_err());
     }

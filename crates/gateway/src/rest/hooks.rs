@@ -151,10 +151,12 @@ pub(super) async fn evaluate(
         Some(None) => return failed(StatusCode::BAD_REQUEST, "no such agent is known", None),
         agent => agent.flatten(),
     };
-    let Ok(body) = read_bounded(request.into_body(), MAX_PAYLOAD + 1, PATIENCE).await else {
-        return failed(StatusCode::BAD_REQUEST, "the payload did not come in", None);
+    let read = match read_bounded(request.into_body(), MAX_PAYLOAD, PATIENCE).await {
+        Ok(body) => read(&body, agent, told.event.as_deref()),
+        Err(mcpproxy_mcp::Error::TooLarge { limit }) => Err(HookError::TooLarge { limit }),
+        Err(_) => return failed(StatusCode::BAD_REQUEST, "the payload did not come in", None),
     };
-    let asked = match read(&body, agent, told.event.as_deref()) {
+    let asked = match read {
         Ok(asked) => asked,
         Err(fault) => {
             if fault.is_evasion() {
@@ -213,8 +215,10 @@ fn unread(
     let reason = fault.to_string();
     let (decision, reason) = match fault {
         HookError::UnknownEvent { .. } => ("allow", None),
-        HookError::Missing { .. } if !heeded => ("allow", Some(SWITCHED_OFF)),
-        HookError::Missing { .. } => ("deny", Some(reason.as_str())),
+        HookError::Missing { .. } | HookError::UnknownUse { .. } if !heeded => {
+            ("allow", Some(SWITCHED_OFF))
+        }
+        HookError::Missing { .. } | HookError::UnknownUse { .. } => ("deny", Some(&*reason)),
         HookError::Malformed { .. } => return failed(StatusCode::BAD_REQUEST, &reason, None),
         HookError::TooLarge { .. } | HookError::TooDeep | HookError::Ambiguous { .. } => {
             return failed(StatusCode::PAYLOAD_TOO_LARGE, &reason, None);

@@ -37,7 +37,7 @@ pub(super) const ACTIONS: [&str; 6] = [
 #[schemars(extend("anyOf" = [{ "required": ["command"] }, { "required": ["url"] }]))]
 pub(super) struct NewServer {
     /// Its name.
-    #[schemars(regex(pattern = r"^(?!.*__)[A-Za-z0-9_.-]{1,64}$"))]
+    #[schemars(regex(pattern = r"^(?!.*__)(?!\.+$)[A-Za-z0-9_.-]{1,64}$"))]
     name: String,
     #[serde(flatten)]
     settings: Settings,
@@ -51,6 +51,14 @@ pub(super) async fn add_server(
     who: Who,
     Body(new): Body<NewServer>,
 ) -> Response {
+    if !["command", "url"]
+        .iter()
+        .any(|one| new.settings.contains_key(*one))
+    {
+        let hint = "give the program to start as `command`, or the address as `url`";
+        let message = "neither `command` nor `url` is given";
+        return failed(StatusCode::BAD_REQUEST, message, Some(hint));
+    }
     let control = gateway.access.control();
     let added = control.add_upstream(&who, &new.name, Value::Object(new.settings));
     changed(&gateway, added).await

@@ -6,18 +6,20 @@ use axum::extract::State as AxumState;
 use axum::response::Response;
 use http::StatusCode;
 use mcpproxy_core::{Door, Oddity, OfferKind};
+use mcpproxy_mcp::compose::quoted;
 use mcpproxy_mcp::era::{self, Era, LEGACY_LATEST};
 use mcpproxy_mcp::{Frame, compose};
 use mcpproxy_upstream::Greeting;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::taken::{Asked, Body};
 use super::{Shared, Who, done, done_under, failed, failed_under, request_id};
 use crate::arrived::Arrived;
 use crate::downstream::{Downstream, Reply, Way};
-use crate::error::{UNKNOWN_TOOL, UNKNOWN_UPSTREAM};
+use crate::error::{DISABLED, UNKNOWN_TOOL, UNKNOWN_UPSTREAM};
 use crate::gateway::Gateway;
 use crate::router;
 use crate::settings::RoutingMode;
@@ -105,7 +107,8 @@ pub(super) struct ToolCall {
     #[schemars(extend("enum" = ["read", "write", "destructive", null]))]
     operation: Option<String>,
     /// What the tool gets; nothing at all where nothing is said.
-    arguments: Option<Map<String, Value>>,
+    #[schemars(with = "Option<Map<String, Value>>")]
+    arguments: Option<Box<RawValue>>,
 }
 
 /// The status that says whose fault a failed call is.
@@ -114,6 +117,9 @@ fn status_of(error: Option<&Value>) -> StatusCode {
     if name.is_some_and(|name| [UNKNOWN_UPSTREAM, UNKNOWN_TOOL].contains(&name)) {
         return StatusCode::NOT_FOUND;
     }
+    if name == Some(DISABLED) {
+        return StatusCode::CONFLICT;
+    }
     match error.and_then(|error| error.get("code")?.as_i64()) {
         Some(era::INVALID_REQUEST | era::INVALID_PARAMS | era::METHOD_NOT_FOUND) => {
             StatusCode::BAD_REQUEST
@@ -121,6 +127,26 @@ fn status_of(error: Option<&Value>) -> StatusCode {
         Some(era::OVERLOADED) => StatusCode::SERVICE_UNAVAILABLE,
         Some(era::TIMED_OUT) => StatusCode::GATEWAY_TIMEOUT,
         Some(_) | None => StatusCode::BAD_GATEWAY,
+    }
+}
+
+/// Tells what came of a call: the result as the upstream wrote it.
+fn answered(id: &str, message: &[u8]) -> Response {
+    let result = std::str::from_utf8(message).ok();
+    let result = result.and_then(|message| mcpproxy_text::get(message, &["result"]));
+    match result.map(|(text, _)| serde_json::from_str::<&RawValue>(text)) {
+        Some(Ok(result)) if result.get().starts_with('{') => done_under(id, &result),
+        Some(_) => {
+            let message = "the tool was called, and what its upstream answered is no object";
+            failed_under(id, StatusCode::BAD_GATEWAY, message, None)
+        }
+        None => {
+            let answer: Value = serde_json::from_slice(message).unwrap_or_default();
+            let error = answer.get("error");
+            let message = error.and_then(|error| error.get("message"));
+            let message = message.and_then(Value::as_str).unwrap_or("the call failed");
+            failed_under(id, status_of(error), message, None)
+        }
     }
 }
 
@@ -140,10 +166,15 @@ pub(super) async fn call_tool(
         }
     };
     let operation = call.operation.as_deref().unwrap_or("write");
-    let arguments = call.arguments.unwrap_or_default();
+    // As they were written: a number that is read and written again may be another one.
+    let arguments = call.arguments.as_deref().map(RawValue::get);
+    let arguments = arguments.filter(|given| *given != "null").unwrap_or("{}");
+    let name = quoted(&call.name);
     let fault = if !["read", "write", "destructive"].contains(&operation) {
         let hint = "use read, write or destructive";
         Some((format!("unknown operation `{operation}`"), hint))
+    } else if !arguments.starts_with('{') {
+        Some(("`arguments` is no object".to_owned(), "name each of them"))
     } else if call.name.contains('\0') {
         let hint = "name it as `server:tool`";
         Some(("no name has a null character".to_owned(), hint))
@@ -151,16 +182,15 @@ pub(super) async fn call_tool(
         None
     };
     if let Some((message, hint)) = fault {
-        let params = json!({ "name": call.name, "arguments": arguments });
-        let raw = compose::notification("tools/call", &params.to_string());
+        let params = format!(r#"{{"name":{name},"arguments":{arguments}}}"#);
+        let raw = compose::notification("tools/call", &params);
         knock.turned_away(&raw, ("refused", &message), &[]).await;
         return failed(StatusCode::BAD_REQUEST, &message, Some(hint));
     }
-    let params = json!({
-        "name": format!("call_tool_{operation}"),
-        "arguments": { "name": call.name, "args": arguments },
-    });
-    let raw = compose::request("1", "tools/call", &params.to_string());
+    let params = format!(
+        r#"{{"name":"call_tool_{operation}","arguments":{{"name":{name},"args":{arguments}}}}}"#
+    );
+    let raw = compose::request("1", "tools/call", &params);
     let frame = match Frame::parse(raw.clone(), gateway.limits()) {
         Ok(frame) => frame,
         Err(refusal) => {
@@ -191,15 +221,7 @@ pub(super) async fn call_tool(
     tokio::spawn(router::request(gateway, downstream, frame, way, None));
     while let Some(reply) = back.replies.recv().await {
         if let Reply::Final(message, ..) = reply {
-            let answer: Value = serde_json::from_slice(&message).unwrap_or_default();
-            return match (answer.get("result"), answer.get("error")) {
-                (Some(result), _) => done_under(&id, result),
-                (None, error) => {
-                    let message = error.and_then(|error| error.get("message"));
-                    let message = message.and_then(Value::as_str).unwrap_or("the call failed");
-                    failed_under(&id, status_of(error), message, None)
-                }
-            };
+            return answered(&id, &message);
         }
     }
     let lost = StatusCode::INTERNAL_SERVER_ERROR;

@@ -54,6 +54,9 @@ pub fn check_name(name: &str) -> Result<(), String> {
         Err(format!(
             "`{name}` is no name for an upstream: letters, digits, `_`, `.` and `-` only"
         ))
+    } else if name.chars().all(|c| c == '.') {
+        // No client can ask for it: such a part of a path is taken out of an address.
+        Err(format!("`{name}` is no name for an upstream: dots only"))
     } else if name.contains("__") {
         Err(format!(
             "`{name}` is no name for an upstream: `__` separates upstream and tool"

@@ -72,6 +72,11 @@ impl Scene {
         json!({ "name": "outside__post", "arguments": { "text": text } })
     }
 
+    /// The messages that arrived outside, as they were sent.
+    pub(crate) fn received(&self) -> Vec<String> {
+        self.outside.received()
+    }
+
     /// The texts that arrived outside.
     pub(crate) fn arrived(&self) -> Vec<String> {
         arrived(&self.outside)
