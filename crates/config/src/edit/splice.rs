@@ -151,7 +151,12 @@ pub(super) fn replace(
     let key_start = entry.key_place.start()?;
     if map.flow {
         let indent = Some(before(text, key_start)).filter(|before| before.trim().is_empty());
-        let value = print::json(value, indent.unwrap_or_default(), &layout.unit);
+        let value = match indent {
+            Some(indent) => print::json(value, indent, &layout.unit),
+            // Where all is within brackets, lines may begin anywhere.
+            None if text.trim_start().starts_with('{') => print::json(value, "", &layout.unit),
+            None => print::inline(value),
+        };
         return Some(Splice {
             start,
             end,

@@ -511,3 +511,26 @@ fn a_text_that_is_put_keeps_the_one_before() {
         assert_eq!(fs::read_to_string(kept).unwrap(), before);
     }
 }
+
+/// Regression for #8: a map was printed over several lines, which YAML does not take within a line.
+#[test]
+fn a_map_within_a_line_stays_there() {
+    let patch = json!({ "env": { "A": "c", "B": "d" } });
+    let patch = patch.as_object().unwrap();
+    for (line, expect) in [
+        (
+            "{command: a, env: {A: b}}",
+            "{command: a, env: {\"A\": \"c\", \"B\": \"d\"}}",
+        ),
+        (
+            "{\"env\": {\"A\": \"b\"}, command: a}",
+            "{\"env\": {\"A\": \"c\", \"B\": \"d\"}, command: a}",
+        ),
+    ] {
+        let text = |line: &str| format!("mcpServers:\n  old: {line}\n");
+        let became = check("a.yaml", &text(line), |file| {
+            patch_upstream(file, "old", patch)
+        });
+        assert_eq!(became, text(expect));
+    }
+}
