@@ -106,7 +106,7 @@ pub(crate) struct ActivityWatch {
     /// Only what happens at an upstream.
     #[arg(long, value_name = "NAME")]
     pub(crate) server: Option<String>,
-    /// Only what happens in a conversation.
+    /// Only what happens in a conversation, by its id on record.
     #[arg(long, value_name = "ID")]
     pub(crate) session_id: Option<String>,
     /// Only what is of this risk and above: none, medium, high or critical.

@@ -6,7 +6,7 @@ mod watch;
 
 use anyhow::Result;
 use http::Method;
-use mcpproxy_core::Wall;
+use mcpproxy_core::{CallId, Wall};
 use serde_json::{Value, json};
 
 use crate::args::{Activity, ActivityFilter, ActivityList, Format, Global};
@@ -45,6 +45,14 @@ pub(crate) fn run(global: &Global, command: &Activity) -> Result<Exit> {
             output::rows(global.format(), &COLUMNS, &records)?;
         }
         Activity::Show { id } => {
+            // Other words would be other routes of the interface.
+            if CallId::parse(id).is_none() {
+                let hint = "`mcpproxy activity list` shows them";
+                return Err(bad_input(
+                    format!("`{id}` is no id of a record"),
+                    Some(hint),
+                ));
+            }
             let path = format!("/activity/{}", encoded(id));
             let mut record = request(global, Method::GET, &path, None)?;
             if global.format() == Format::Table {

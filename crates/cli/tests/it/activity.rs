@@ -131,6 +131,11 @@ async fn records_are_listed_and_shown_on_the_command_line() {
     assert_eq!((code, said.lines().count()), (Some(0), 3));
     let record: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
     let id = record["id"].as_str().unwrap();
+    for word in ["summary", "export", "../stops", ""] {
+        let (code, _, said) = run(&["activity", "show", word]).await;
+        assert_eq!(code, Some(3), "{word}: {said}");
+        assert!(said.contains("is no id of a record"), "{said}");
+    }
     let (code, shown, _) = run(&["activity", "show", id, "-o", "json"]).await;
     assert_eq!(code, Some(0));
     assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), record);
