@@ -222,7 +222,7 @@ impl Passage<'_> {
             if gone && !reopened && self.instance.is_forgotten() {
                 // The upstream forgot the session and did not act: once more in a new one.
                 reopened = true;
-                self.reopen().await?;
+                Box::pin(self.reopen()).await?;
                 let era = self.instance.era();
                 outgoing = translate::outgoing(frame, self.downstream, era, limits)?;
                 continue;
@@ -304,6 +304,8 @@ impl Passage<'_> {
 
     /// Sends a cleared request and hears the upstream out, until the answer, the deadline, a
     /// cancellation or an order to stop.
+    ///
+    /// What few calls come to is boxed: every call takes as much memory as the largest of all this.
     async fn converse(
         &self,
         cleared: &Cleared<Call>,
@@ -323,10 +325,11 @@ impl Passage<'_> {
                 biased;
                 Some(event) = events.recv() => {
                     let began = Instant::now();
-                    let Some(event) = self.note(cleared.value(), event, (ticket, token)).await else {
+                    let noted = Box::pin(self.note(cleared.value(), event, (ticket, token)));
+                    let Some(event) = noted.await else {
                         continue;
                     };
-                    let heard = self.heard(event, ticket, token, origin);
+                    let heard = Box::pin(self.heard(event, ticket, token, origin));
                     // A question may take long; the answer must be polled meanwhile. What was heard
                     // comes first: a notification is passed on before the answer that follows it.
                     let said = tokio::select! {
@@ -339,7 +342,7 @@ impl Passage<'_> {
                     // An answer to the upstream leaves whole, with its record: what comes from there
                     // meanwhile waits.
                     if let Some((asked, said)) = said {
-                        ask::answer(self, &asked, &said).await?;
+                        Box::pin(ask::answer(self, &asked, &said)).await?;
                     }
                     // A call that was parked has not run meanwhile.
                     if self.downstream.era == Era::Modern {

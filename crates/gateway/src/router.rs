@@ -38,7 +38,7 @@ use crate::settings::RoutingMode;
 use crate::shed::Place;
 use crate::toolbox;
 use crate::translate;
-use crate::unjudged::{Judged, settled};
+use crate::unjudged::{Judged, is_settled, settled};
 use crate::withheld::{filtered, hello, listed_by, own_tasks};
 
 /// The separator between an upstream's name and a tool's.
@@ -84,8 +84,11 @@ pub async fn request(
         dispatch(&gateway, &downstream, &frame, &mut origin).await
     };
     let took = began.elapsed();
-    // Boxed: most calls were taken up by the engine.
-    let answer = Box::pin(settled(&gateway, &downstream, &frame, answer, took)).await;
+    let answer = if is_settled(&downstream, &answer) {
+        answer
+    } else {
+        Box::pin(settled(&gateway, &downstream, &frame, answer, took)).await
+    };
     let (message, code) = match answer {
         Ok(Answer::Elsewhere) => return,
         Ok(Answer::Frame(answer)) => (answer.with_id(&origin.id), answer.error_code()),

@@ -237,6 +237,15 @@ impl<'a> Knock<'a> {
     }
 }
 
+/// Tells whether the engine took a request up, as it does most calls, or another task answers it.
+pub(crate) fn is_settled(downstream: &Downstream, answer: &Result<Answer, Failure>) -> bool {
+    match answer {
+        Ok(Answer::Elsewhere) => true,
+        Ok(_) => !downstream.judged.is_missing(),
+        Err(failure) => !downstream.judged.is_missing() && failure.out_of_scope.is_none(),
+    }
+}
+
 /// Tells what became of a request that is a call and that the engine did not take up, and of any
 /// that a token's scope leaves out, which is on record, too. In strict mode an answer is released
 /// once that is on disk.
@@ -250,9 +259,6 @@ pub(crate) async fn settled(
     let beyond = answer.as_ref().err();
     let beyond = beyond.and_then(|failure| failure.out_of_scope.as_deref());
     let witnessed = downstream.judged.is_missing();
-    if !witnessed && beyond.is_none() || matches!(answer, Ok(Answer::Elsewhere)) {
-        return answer;
-    }
     let knock = Knock::of(gateway, downstream);
     let inside = knock.inside(frame);
     let raw = inside.as_ref().map_or(frame, |(inner, _)| inner).raw();

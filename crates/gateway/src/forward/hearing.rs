@@ -55,7 +55,7 @@ impl Passage<'_> {
     ) -> Result<Frame, Failure> {
         while let Ok(event) = events.try_recv() {
             if let Some(FromUpstream::Message(frame)) =
-                self.note(call, event, (ticket, token)).await
+                Box::pin(self.note(call, event, (ticket, token))).await
                 && frame.kind() == FrameKind::Notification
             {
                 self.tell(&frame, ticket, token, origin)?;
