@@ -21,9 +21,10 @@ pub(crate) fn check(text: &str) -> Result<(), TooMuch> {
         let rest = bytes.get(at..).unwrap_or_default();
         let token = match byte {
             b'"' => string(rest),
+            // Cedar lets a carriage return alone end a line.
             b'/' if rest.starts_with(b"//") => rest
                 .iter()
-                .position(|one| *one == b'\n')
+                .position(|one| matches!(one, b'\n' | b'\r'))
                 .unwrap_or(rest.len()),
             _ if is_word(byte) => rest.iter().take_while(|one| is_word(**one)).count(),
             _ if rest.starts_with(b"&&") || rest.starts_with(b"||") => 2,
@@ -54,7 +55,7 @@ pub(crate) fn check(text: &str) -> Result<(), TooMuch> {
 }
 
 fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// Returns the length of a string with its quotes; one that does not end takes all that is left.
@@ -117,6 +118,11 @@ mod tests {
                 "more than",
             ),
             (policy(&"!".repeat(LONGEST)), "more than"),
+            (policy(&["//\r", &"(".repeat(1000)].concat()), "nest deeper"),
+            (
+                policy(&"if\u{a0}1\u{2028}then\u{85}1 else\u{a0}".repeat(LONGEST)),
+                "more than",
+            ),
         ] {
             let fault = check(&text).unwrap_err();
             assert!(fault.why.contains(why), "{text:.80}: {fault:?}");
