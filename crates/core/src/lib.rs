@@ -13,6 +13,7 @@ pub mod clock;
 pub mod count;
 pub mod exact;
 pub mod facts;
+pub mod file;
 pub mod finding;
 pub mod flow;
 pub mod history;
@@ -48,6 +49,7 @@ pub use clock::{Clock, SystemClock, Tick, Wall};
 pub use count::{Cell, CountQuery, Counted};
 pub use exact::exact;
 pub use facts::{Contradiction, Destination, Facts, History, Moved, Recent, Sensitive, Suspicious};
+pub use file::open_regular;
 pub use finding::{Finding, Severity, Source, Threat, Tier};
 pub use flow::{
     DataOrigin, FlowEvidence, FlowSummary, Label, Likeness, Match, Nature, Opaque, Reduced, Side,

@@ -115,7 +115,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
 
 fn bounded(path: &Path) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
-    let read = std::fs::File::open(path)
+    let read = mcpproxy_core::open_regular(path)
         .and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes))
         .map_err(unusable(path))?;
     if u64::try_from(read).is_ok_and(|read| read <= LONGEST) {

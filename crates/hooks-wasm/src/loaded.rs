@@ -1,7 +1,6 @@
 //! One component: read, compiled, and known to be of the published world.
 
 use std::fmt;
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -47,7 +46,7 @@ impl Binary {
             path: path.to_owned(),
             why: why.to_string(),
         };
-        let file = File::open(path).map_err(wrong)?;
+        let file = mcpproxy_core::open_regular(path).map_err(wrong)?;
         let mut bytes = Vec::new();
         file.take(FILE_LIMIT + 1)
             .read_to_end(&mut bytes)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mcpproxy_config::{Loaded, SecuritySettings};
-use mcpproxy_core::AccessRules;
+use mcpproxy_core::{AccessRules, open_regular};
 use mcpproxy_hooks::guards::access::{ID, Settings};
 use mcpproxy_hooks_cedar::CedarRules;
 
@@ -85,13 +85,7 @@ pub(crate) fn file(loaded: &Loaded) -> Option<PathBuf> {
 fn read(file: &Path) -> Result<String, String> {
     let shown = file.display();
     let mut text = String::new();
-    // Anybody who may try a configuration names a file here: one that never ends, or at whose end
-    // somebody has to write first, would hold a thread for good.
-    let usable = std::fs::metadata(file).and_then(|found| match found.is_file() {
-        true => std::fs::File::open(file),
-        false => Err(std::io::Error::other("it is no regular file")),
-    });
-    let read = usable.and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text));
+    let read = open_regular(file).and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text));
     match read {
         Ok(length) if u64::try_from(length).is_ok_and(|length| length <= LONGEST) => Ok(text),
         Ok(_) => Err(format!(

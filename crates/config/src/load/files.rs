@@ -1,6 +1,5 @@
 //! Reads files into trees, within bounds, and remembers which were looked for.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path as FilePath, PathBuf};
 
@@ -177,6 +176,8 @@ fn bytes_of(file: &FilePath) -> io::Result<Vec<u8>> {
     let most = u64::try_from(read::LARGEST_FILE)
         .unwrap_or(u64::MAX)
         .saturating_add(1);
-    File::open(file)?.take(most).read_to_end(&mut bytes)?;
+    mcpproxy_core::open_regular(file)?
+        .take(most)
+        .read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -180,7 +180,7 @@ impl KeySource {
 fn read_file(path: &Path) -> std::io::Result<Bytes> {
     let largest = u64::try_from(LARGEST).unwrap_or(u64::MAX);
     let mut text = Vec::new();
-    let file = std::fs::File::open(path)?;
+    let file = mcpproxy_core::open_regular(path)?;
     // What is cut off here is no JSON any more.
     file.take(largest).read_to_end(&mut text)?;
     Ok(text.into())
