@@ -21,6 +21,9 @@ use crate::error::Error;
 use crate::path::Segment;
 use crate::shape::SAME;
 
+/// Members that a patch may have outside of maps that are new. For each, the text is read again.
+const MOST_CHANGES: usize = 256;
+
 /// Adds an upstream to a file, which is made where it is not there.
 ///
 /// The entry is written as it is, so a `${VAR}` in it stays a reference. Whether it can be used is
@@ -88,7 +91,8 @@ pub fn set_enabled(file: &Path, name: &str, enabled: bool) -> Result<(), Error> 
 /// by key, `null` takes a key out, anything else replaces what was there. Nothing is written.
 pub fn patched(file: &Path, patch: &Map<String, Value>) -> Result<String, Error> {
     let mut document = Document::open(file)?;
-    lay_over(&mut document, &[], patch)?;
+    let mut left = MOST_CHANGES;
+    lay_over(&mut document, &[], patch, &mut left)?;
     Ok(document.into_text())
 }
 
@@ -96,14 +100,18 @@ fn lay_over(
     document: &mut Document,
     path: &[Segment],
     over: &Map<String, Value>,
+    left: &mut usize,
 ) -> Result<(), Error> {
     for (key, value) in over {
+        *left = left.checked_sub(1).ok_or(Error::TooManyChanges {
+            limit: MOST_CHANGES,
+        })?;
         let inner = [path, &[Segment::Key(key.clone())]].concat();
         match (value, document.has(path, key)) {
             (Value::Null, true) => document.remove(&inner)?,
             (Value::Null, false) => {}
             (Value::Object(over), true) if document.is_map(&inner) => {
-                lay_over(document, &inner, over)?;
+                lay_over(document, &inner, over, left)?;
             }
             (value, true) => document.replace(path, key, &laid(value))?,
             (value, false) => document.insert(path, key, &laid(value))?,

@@ -92,6 +92,12 @@ pub enum Error {
     /// The name cannot be used for an upstream.
     #[error("{0}")]
     Name(String),
+    /// A patch has more members than are laid over a file one by one.
+    #[error("a patch has at most {limit} members that the file has maps for; give the whole text")]
+    TooManyChanges {
+        /// The most.
+        limit: usize,
+    },
     /// The file cannot be written.
     #[error("cannot write `{path}`")]
     Write {

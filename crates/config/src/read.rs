@@ -168,6 +168,8 @@ impl<'text> Reader<'_, 'text> {
         };
         if anchor > 0 {
             let (values, bytes) = (self.values - before.0, self.bytes - before.1);
+            // What is kept for an alias is there twice, whether or not one comes.
+            self.count(values, bytes, span)?;
             let depth = depth(&node);
             self.anchors.insert(
                 anchor,

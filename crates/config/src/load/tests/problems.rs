@@ -309,10 +309,10 @@ fn aliases_are_bounded() {
         let inner = format!("*a{}, ", n - 1).repeat(10);
         writeln!(text, "a{n}: &a{n} [{inner}]").unwrap();
     }
-    assert_snapshot!(check(&text), @"f:5:45: the file has more than 100000 values");
+    assert_snapshot!(check(&text), @"f:5:35: the file has more than 100000 values");
     let many = "*a, ".repeat(10_000);
     let text = format!("a: &a {}\nb: [{many}]\n", "x".repeat(100_000));
-    assert_snapshot!(check(&text), @"f:2:165: the file expands to more than 4194304 bytes");
+    assert_snapshot!(check(&text), @"f:2:161: the file expands to more than 4194304 bytes");
 }
 
 #[test]
