@@ -324,9 +324,7 @@ pub(crate) fn engine_settings(loaded: &Loaded) -> EngineSettings {
         hooks: HookSettings {
             enabled: security.agent_hooks.enabled,
             correlation_ttl_seconds: security.agent_hooks.correlation_ttl_seconds,
-            data_folder: std::path::absolute(&loaded.config.gateway.data_dir)
-                .ok()
-                .map(|folder| folder.to_string_lossy().into()),
+            own: own(loaded),
             port: port(&loaded.config.gateway.listen),
         },
         guards: security.guards(),
@@ -338,6 +336,17 @@ pub(crate) fn engine_settings(loaded: &Loaded) -> EngineSettings {
         refuse_unrecorded: activity.on_failure == OnFailure::Closed,
         bodies: activity.bodies,
     }
+}
+
+/// Returns what agents keep their hands off: the data folder, and the files that say who may do what, by
+/// whom the gateway is known, and what judges calls.
+fn own(loaded: &Loaded) -> Vec<Box<str>> {
+    let hooks = loaded.config.security.hooks.iter();
+    let mut own = vec![loaded.config.gateway.data_dir.clone()];
+    own.extend(named(loaded));
+    own.extend(hooks.filter_map(|hook| hook.path.clone()));
+    let whole = own.iter().filter_map(|path| std::path::absolute(path).ok());
+    whole.map(|path| path.to_string_lossy().into()).collect()
 }
 
 /// Returns the port of an address to listen at; nothing where the system chooses one.

@@ -50,8 +50,9 @@ pub struct Hooked {
     pub owner: Owner,
     /// Whether the agent tells that it failed.
     pub failed: bool,
-    /// Where the links among the paths lead that the tool is given, where that could be seen.
-    pub leads: Vec<Box<str>>,
+    /// Where the links among the paths lead that the tool is given; nothing where they are too many, or
+    /// that took too long to see.
+    pub leads: Option<Vec<Box<str>>>,
     /// The folder in which the agent works.
     pub folder: Option<Box<str>>,
 }

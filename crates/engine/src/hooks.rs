@@ -37,8 +37,9 @@ pub struct HookSettings {
     pub enabled: bool,
     /// How long an announced call is waited for.
     pub correlation_ttl_seconds: u32,
-    /// The gateway's own folder, which agents keep their hands off.
-    pub data_folder: Option<Box<str>>,
+    /// What agents keep their hands off: the gateway's own folder, and the files that its configuration
+    /// stands in and names.
+    pub own: Vec<Box<str>>,
     /// The port at which the gateway takes calls, where the configuration says one.
     pub port: Option<u16>,
 }
@@ -48,7 +49,7 @@ impl Default for HookSettings {
         Self {
             enabled: true,
             correlation_ttl_seconds: 5,
-            data_folder: None,
+            own: Vec::new(),
             port: None,
         }
     }

@@ -58,7 +58,7 @@ pub use mcpproxy_hooks::metrics;
 pub use mcpproxy_hooks::{Health, Metrics, Registry};
 pub use offers::{Diff, News};
 pub use out_of_scope::SCOPE;
-pub use own::paths::all as paths_given;
+pub use own::paths::{MOST as MOST_PATHS, all as paths_given};
 pub use pipeline::{HOOKED, Heard, Note, Tried, UnderWay};
 pub use quarantine::{Extent, Held, Known, NotSet, Offered, UNLISTED, WITHHELD, Which};
 pub use ready::EngineSettings;

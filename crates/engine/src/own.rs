@@ -84,6 +84,7 @@ const ABOUT_THE_MACHINE: [&str; 20] = [
 /// Where the system keeps what is its own.
 const SYSTEM: [&str; 3] = ["/etc", "/run", "/var"];
 
+const UNSEEN: &str = "It could not be seen in time where the paths lead that the tool is given.";
 const FILES: &str = "The agent would read or change the files of what guards it.";
 const COMMANDS_OF_OURS: &str = "The agent would give orders to what guards it.";
 const STOPS: &str = "The agent would stop or take away what guards it.";
@@ -133,13 +134,14 @@ impl Own {
         let detector = &ready.detector;
         let tool = call.tool.tool.as_str();
         let raw = std::str::from_utf8(&call.wire.raw).unwrap_or_default();
-        let folder = ready.settings.hooks.data_folder.as_deref();
+        let places = &ready.settings.hooks.own;
         let ours = Ours::of(ready);
-        let arguments = &*ours::as_usual(arguments(raw), folder);
+        let arguments = &*ours::as_usual(arguments(raw), places);
         let works_in = paths::works_in(arguments, hook.folder.as_deref());
-        let leads = hook.leads.iter();
+        let unseen = hook.leads.is_none().then_some(UNSEEN);
+        let leads = hook.leads.iter().flatten();
         let leads: Vec<Box<str>> = leads
-            .map(|lead| ours::as_usual(lead, folder).into())
+            .map(|lead| ours::as_usual(lead, places).into())
             .collect();
         let leads = leads.as_slice();
         let role = role(tool);
@@ -155,7 +157,7 @@ impl Own {
             credential: None,
             name: tool.into(),
         };
-        Some(match role {
+        let own = match role {
             Some(Role::Shell) => bare.shell(tool, arguments, works_in.as_deref(), ready),
             Some(Role::WebFetch | Role::Browser) => Self {
                 tampering: opens_ours(arguments, ours).then_some(FILES),
@@ -204,6 +206,10 @@ impl Own {
                     ..found
                 }
             }
+        };
+        Some(Self {
+            tampering: own.tampering.or(unseen),
+            ..own
         })
     }
 

@@ -133,7 +133,7 @@ async fn a_hook_that_names_a_secret_leaves_it_neither_on_its_record_nor_in_the_s
                 tool_use: Some(PASSWORD.into()),
                 owner: Owner::Agent,
                 failed: false,
-                leads: Vec::new(),
+                leads: Some(Vec::new()),
                 folder: None,
             })),
             ..like

@@ -198,7 +198,7 @@ async fn a_hook_is_told_which_agent_asks_where_that_is_known() {
         tool_use: None,
         owner: Owner::Elsewhere,
         failed: false,
-        leads: Vec::new(),
+        leads: Some(Vec::new()),
         folder: None,
     };
     let told = Call {

@@ -48,6 +48,16 @@ impl Payload {
         self.0.contains_key(key)
     }
 
+    /// Says whether a field has something in it.
+    pub(super) fn says(&self, key: &str) -> bool {
+        match self.0.get(key) {
+            None | Some(Value::Null) => false,
+            Some(Value::String(text)) => !text.is_empty(),
+            Some(Value::Object(members)) => !members.is_empty(),
+            Some(Value::Bool(_) | Value::Number(_) | Value::Array(_)) => true,
+        }
+    }
+
     /// Takes the first of these fields that is there and not null.
     pub(super) fn take(&mut self, keys: &[&str]) -> Option<Value> {
         let mut found = keys.iter().filter_map(|key| self.0.remove(*key));

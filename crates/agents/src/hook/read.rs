@@ -20,8 +20,17 @@ const EVENT_KEYS: &[&str] = &[
     "event",
 ];
 
-/// Where agents name a tool, and where they write what it gave.
-const TOOL_KEYS: &[&str] = &["tool_name", "toolName"];
+/// Where agents tell of a tool, and where they write what it gave.
+const TOOL_KEYS: &[&str] = &[
+    "tool_name",
+    "toolName",
+    "tool",
+    "tool_input",
+    "toolInput",
+    "toolArgs",
+    "preToolUse",
+    "command",
+];
 const GAVE_KEYS: &[&str] = &[
     "tool_response",
     "toolResponse",
@@ -107,16 +116,18 @@ fn happened(payload: &Payload, told: Option<&str>) -> Result<(HookEvent, String)
     let mut known = names
         .iter()
         .filter_map(|name| Some((HookEvent::from_name(name)?, (*name).to_owned())));
-    known.next().ok_or_else(|| {
-        let name = first.chars().take(80).collect();
-        // With a slip in its name, the use of a tool would pass for something that is none.
-        let has = |keys: &[&str]| keys.iter().any(|key| payload.has(key));
-        if has(TOOL_KEYS) && !has(GAVE_KEYS) {
-            HookError::UnknownUse { name }
-        } else {
-            HookError::UnknownEvent { name }
+    // With a slip in its name, the use of a tool would pass for something that is none.
+    let has = |keys: &[&str]| keys.iter().any(|key| payload.says(key));
+    let uses = has(TOOL_KEYS) && !has(GAVE_KEYS);
+    let short = || first.chars().take(80).collect();
+    match known.next() {
+        Some((event, _)) if uses && !event.has_tool() && HookEvent::from_name(first).is_none() => {
+            Err(HookError::UnknownUse { name: short() })
         }
-    })
+        Some(known) => Ok(known),
+        None if uses => Err(HookError::UnknownUse { name: short() }),
+        None => Err(HookError::UnknownEvent { name: short() }),
+    }
 }
 
 /// Says whether an agent runs what stands in the file of another. Claude Code does not, and its

@@ -315,6 +315,28 @@ async fn links_to_what_guards_an_agent_are_followed() {
     check("Write", "todo.md", Heard::Ask).await;
     check("Write", "notes.md", Heard::Allow).await;
     check("Read", "notes.md", Heard::Allow).await;
+    // Regression for #8: a link behind 64 other paths was not looked at, and more than are looked at
+    // passed for paths that are no links.
+    let many = async |others: usize, last: &str, expect: Heard| {
+        let path =
+            |name: String| json!({ "file_path": name, "old_string": "a", "new_string": "b" });
+        let edits = (0..others).map(|other| path(at(&format!("{other}.md"))));
+        let edits: Vec<_> = edits.chain([path(at(last))]).collect();
+        let payload = json!({
+            "session_id": "links", "hook_event_name": "PreToolUse", "tool_name": "MultiEdit",
+            "cwd": folder.path(), "tool_input": { "edits": edits }, "tool_use_id": "toolu_2",
+        });
+        let said = hook(&gateway.home, "claude-code", &payload.to_string(), &[]).await;
+        assert_eq!(
+            said.heard("claude-code"),
+            expect,
+            "{others} {last}: {}",
+            said.stdout
+        );
+    };
+    many(100, "notes.md", Heard::Allow).await;
+    many(100, "link.md", Heard::Deny).await;
+    many(1100, "notes.md", Heard::Deny).await;
 }
 
 /// The control: with hooks switched off the same events pass, and nothing is put on record.

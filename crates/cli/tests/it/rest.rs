@@ -571,6 +571,8 @@ async fn no_configuration_that_is_tried_stops_the_gateway() {
     let fifo = scene.gateway.home.path().join("policies.fifo");
     let made = std::process::Command::new("mkfifo").arg(&fifo).status();
     assert!(made.unwrap().success());
+    let nested: String = (0..60).map(|at| format!("&a{at} [")).collect();
+    let anchors = [&nested, &"a,".repeat(20_000), "a", &"]".repeat(60)].concat();
     for (change, expect) in [
         (
             rule(["(".repeat(200), "true".into(), ")".repeat(200)].concat()),
@@ -578,7 +580,9 @@ async fn no_configuration_that_is_tried_stops_the_gateway() {
         ),
         (rule(vec!["true"; 2000].join("&&")), "more than"),
         (access(&json!({ "policy_file": fifo })), "no regular file"),
+        (rule(["//\r", &"(".repeat(5000)].concat()), "nest deeper"),
         (json!({ "text": "? ".repeat(5000) }), "nest deeper"),
+        (json!({ "text": anchors }), "more than"),
     ] {
         let (status, said) = owner.post("/api/v1/config/validate", &change).await;
         assert_eq!(
@@ -591,6 +595,30 @@ async fn no_configuration_that_is_tried_stops_the_gateway() {
             "{said}"
         );
     }
+    // Nor does one that is put in force: it is refused, and the file is as it was.
+    let file = scene.gateway.home.path().join("mcpproxy.yaml");
+    let before = std::fs::read_to_string(&file).ok();
+    for patch in [
+        json!({ "tls": { "certificate": fifo, "key": fifo } }),
+        json!({ "security": { "hooks": [{ "id": "w", "type": "wasm", "path": fifo }] } }),
+    ] {
+        let change = json!({ "patch": patch });
+        let (status, said) = owner.post("/api/v1/config/apply", &change).await;
+        assert_eq!(status, 409, "{said}");
+        let error = said["error"].as_str().unwrap();
+        assert!(error.contains("no regular file"), "{said}");
+    }
+    assert_eq!(std::fs::read_to_string(&file).ok(), before);
+    let many: serde_json::Map<_, _> = (0..300)
+        .map(|at| (format!("s{at}"), json!({ "command": "true" })))
+        .collect();
+    let change = json!({ "patch": { "mcpServers": many } });
+    let (status, said) = owner.post("/api/v1/config/validate", &change).await;
+    assert_eq!(status, 409, "{said}");
+    assert!(
+        said["error"].as_str().unwrap().contains("at most 256"),
+        "{said}"
+    );
     // A patch leaves out what it takes out, also where that is new (RFC 7396).
     let new = json!({ "command": "true", "enabled": false, "env": { "A": "b", "B": null } });
     let change = json!({ "patch": { "mcpServers": { "new": new } } });

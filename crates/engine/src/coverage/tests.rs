@@ -26,7 +26,7 @@ fn note(hearing: &Hearing, id: u128, agent: &str, now: Moment) {
         tool_use: None,
         owner: Owner::Agent,
         failed: false,
-        leads: Vec::new(),
+        leads: Some(Vec::new()),
         folder: None,
     };
     hearing.note(key, &hook, (now.tick, now.wall));

@@ -69,13 +69,22 @@ const STOPPING: [&str; 9] = [
     "try-restart",
 ];
 
-/// Writes a data folder of another name as the usual one, so that all that is known of that one holds.
-pub(super) fn as_usual<'t>(text: &'t str, folder: Option<&str>) -> Cow<'t, str> {
-    let folder = folder.map(|folder| folder.trim_end_matches('/'));
-    let named = |folder: &&str| folder.len() >= SHORTEST && text.contains(*folder);
-    let Some(folder) = folder.filter(named) else {
-        return Cow::Borrowed(text);
-    };
+/// Writes a data folder of another name, and every file that is ours, as the usual folder, so that all
+/// that is known of that one holds.
+pub(super) fn as_usual<'t>(text: &'t str, own: &[Box<str>]) -> Cow<'t, str> {
+    let mut usual = Cow::Borrowed(text);
+    for place in own {
+        if let Some(written) = one_as_usual(&usual, place.trim_end_matches('/')) {
+            usual = Cow::Owned(written);
+        }
+    }
+    usual
+}
+
+fn one_as_usual(text: &str, folder: &str) -> Option<String> {
+    if folder.len() < SHORTEST || !text.contains(folder) {
+        return None;
+    }
     let goes_on = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '.');
     let mut usual = String::with_capacity(text.len());
     let mut rest = text;
@@ -86,15 +95,15 @@ pub(super) fn as_usual<'t>(text: &'t str, folder: Option<&str>) -> Cow<'t, str> 
         rest = after;
     }
     usual.push_str(rest);
-    Cow::Owned(usual)
+    Some(usual)
 }
 
 /// What is known of the data folder, where keys and orders are.
 #[derive(Clone, Copy)]
 pub(super) struct Ours<'a> {
     pub(super) detector: &'a Detector,
-    /// Where it is, if not in the usual place.
-    pub(super) folder: Option<&'a str>,
+    /// Where it is, if not in the usual place, and the files beside it.
+    pub(super) own: &'a [Box<str>],
 }
 
 impl<'a> Ours<'a> {
@@ -102,7 +111,7 @@ impl<'a> Ours<'a> {
     pub(super) fn of(ready: &'a Ready) -> Self {
         Self {
             detector: &ready.detector,
-            folder: ready.settings.hooks.data_folder.as_deref(),
+            own: &ready.settings.hooks.own,
         }
     }
 
@@ -128,18 +137,20 @@ impl<'a> Ours<'a> {
         self.goes_with(named) || self.compare(named, |_, _| true)
     }
 
-    /// Compares a path with that of the folder, as far as both go, and then how far they go.
+    /// Compares a path with each that is ours, as far as both go, and then how far they go.
     fn compare(self, named: &str, goes: fn(usize, usize) -> bool) -> bool {
-        let Some(folder) = self.folder else {
+        let asked = path::normal(named);
+        let asked = parts(&asked);
+        if asked.is_empty() || (asked.len() == 1 && !named.starts_with('/')) {
             return false;
-        };
-        let (asked, known) = (path::normal(named), path::normal(folder));
-        let (asked, known) = (parts(&asked), parts(&known));
-        let mut pairs = asked.iter().zip(&known);
-        (asked.len() > 1 || named.starts_with('/'))
-            && !asked.is_empty()
-            && goes(asked.len(), known.len())
-            && pairs.all(|(asked, known)| asked == known || glob::matches(asked, known))
+        }
+        self.own.iter().any(|known| {
+            let known = path::normal(known);
+            let known = parts(&known);
+            let mut pairs = asked.iter().zip(&known);
+            goes(asked.len(), known.len())
+                && pairs.all(|(asked, known)| asked == known || glob::matches(asked, known))
+        })
     }
 }
 
@@ -276,7 +287,7 @@ mod tests {
     #[test]
     fn a_data_folder_of_another_name_is_written_as_the_usual_one() {
         let check = |text: &str, expect: &str| {
-            assert_eq!(as_usual(text, Some("/srv/mp/")), expect, "{text}");
+            assert_eq!(as_usual(text, &["/srv/mp/".into()]), expect, "{text}");
         };
         check("cat /srv/mp/api_key", "cat ~/.mcpproxy/api_key");
         check(
@@ -288,7 +299,7 @@ mod tests {
             "ls /srv/mp-old /srv/mp2 /x/srv/mpx",
         );
         check("nothing", "nothing");
-        assert_eq!(as_usual("cat /srv/mp/api_key", None), "cat /srv/mp/api_key");
+        assert_eq!(as_usual("cat /srv/mp/api_key", &[]), "cat /srv/mp/api_key");
     }
 
     #[test]
@@ -296,7 +307,7 @@ mod tests {
         let detector = Detector::new(&mcpproxy_detect::Settings::default()).unwrap();
         let ours = Ours {
             detector: &detector,
-            folder: Some("/srv/mp/data"),
+            own: &["/srv/mp/data".into()],
         };
         for path in [
             "/srv/mp/data",

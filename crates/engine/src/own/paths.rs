@@ -47,8 +47,8 @@ const PATCHED: [&str; 6] = [
     "+++ b/",
     "+++ ",
 ];
-/// Files of one call that are looked at.
-const MOST: usize = 256;
+/// Files of one call that are looked at; of more than that it is not seen where they lead.
+pub const MOST: usize = 1024;
 /// The longest text that is a path.
 const LONGEST: usize = 4096;
 

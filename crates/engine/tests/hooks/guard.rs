@@ -6,10 +6,21 @@ use super::*;
 async fn a_data_folder_is_guarded_whatever_it_is_called() {
     let check = async |tool: &str, input: Value, expect: Action| {
         let mut settings = EngineSettings::default();
-        settings.hooks.data_folder = Some("/srv/mp".into());
+        settings.hooks.own = vec!["/srv/mp".into(), "/etc/rules/who.cedar".into()];
         let said = Scene::with(settings).pre(tool, input.clone()).await;
         assert_eq!(said.decision, expect, "{input}: {said:?}");
     };
+    // Regression for #8: whoever writes its access policies says what it may do.
+    let rules = "/etc/rules/who.cedar";
+    let opened = json!({ "file_path": rules, "content": "permit(principal,action,resource);" });
+    check("Write", opened, Action::Deny).await;
+    for command in [
+        format!("echo > {rules}"),
+        "cd /etc/rules && mv x who.cedar".to_owned(),
+    ] {
+        check("Bash", json!({ "command": command }), Action::Deny).await;
+    }
+    check("Bash", json!({ "command": "ls /etc/rules" }), Action::Allow).await;
     let key = json!({ "command": "cat /srv/mp/api_key" });
     check("Bash", key, Action::Deny).await;
     for command in [

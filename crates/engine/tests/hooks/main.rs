@@ -79,7 +79,7 @@ impl Scene {
                 tool_use: None,
                 owner,
                 failed: false,
-                leads: Vec::new(),
+                leads: Some(Vec::new()),
                 folder: None,
             })),
             wire: Wire {

@@ -263,7 +263,7 @@ async fn judge(
         failed: asked.has_failed(),
         leads: match (phase, aim.owner) {
             (Phase::Pre, Owner::Agent) => links::followed(&aim.arguments, asked).await,
-            (Phase::Pre | Phase::Post, _) => Vec::new(),
+            (Phase::Pre | Phase::Post, _) => Some(Vec::new()),
         },
         folder: asked.cwd.as_deref().map(Into::into),
     };

@@ -531,6 +531,16 @@ fn what_cannot_be_read_says_why() {
     }
     let misspelt = br#"{"event":"PreToolUsex","tool_name":"Bash","tool_input":{}}"#;
     check(misspelt, "a tool at `PreToolUsex`", false);
+    for unsaid in [
+        r#"{"event":"PreToolUsex","tool_name":"Bash","error":null}"#,
+        r#"{"event":"PreToolUsex","tool_name":"Bash","tool_response":""}"#,
+        r#"{"hook_event_name":"beforeShellExecutionX","command":"rm -rf /"}"#,
+        r#"{"event":"PreToolUsex","tool":"bash","args":{"command":"ls"}}"#,
+    ] {
+        check(unsaid.as_bytes(), "a tool at", false);
+        let error = read(unsaid.as_bytes(), None, Some("SessionStart")).unwrap_err();
+        assert!(error.to_string().contains("a tool at"), "{error}");
+    }
     let error = read(br#"{"tool_name":"Bash"}"#, None, Some(" ")).unwrap_err();
     assert!(error.to_string().contains("no `event`"), "{error}");
     let after = br#"{"event":"ToolDone","tool_name":"Bash","tool_response":"x"}"#;

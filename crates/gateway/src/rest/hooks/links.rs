@@ -8,29 +8,29 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mcpproxy_agents::hook::Asked;
-use mcpproxy_engine::paths_given;
+use mcpproxy_engine::{MOST_PATHS, paths_given};
 use serde_json::Value;
 
-/// Paths of one call that are looked at, and how long that may take: a folder may be far away.
-const MOST: usize = 64;
-const PATIENCE: Duration = Duration::from_millis(200);
+/// How long it may take to look at the paths of one call: a folder may be far away.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Returns where the paths of a call lead that do not say it: links, and those that begin where the agent
-/// works.
-pub(super) async fn followed(arguments: &Value, asked: &Asked) -> Vec<Box<str>> {
-    let mut paths = paths_given(&arguments.to_string());
+/// works. Nothing where they are too many, or that takes too long.
+pub(super) async fn followed(arguments: &Value, asked: &Asked) -> Option<Vec<Box<str>>> {
+    let paths = paths_given(&arguments.to_string());
     if paths.is_empty() {
-        return Vec::new();
+        return Some(Vec::new());
     }
-    paths.truncate(MOST);
+    if paths.len() >= MOST_PATHS {
+        return None;
+    }
     let folder = PathBuf::from(asked.cwd.as_deref().unwrap_or("/"));
     let look = move || {
         let led = paths.iter().filter_map(|path| led(&folder, path));
         led.map(|path| path.to_string_lossy().into()).collect()
     };
     let looked = tokio::task::spawn_blocking(look);
-    let looked = tokio::time::timeout(PATIENCE, looked).await;
-    looked.map(Result::unwrap_or_default).unwrap_or_default()
+    tokio::time::timeout(PATIENCE, looked).await.ok()?.ok()
 }
 
 fn led(folder: &Path, path: &str) -> Option<PathBuf> {
