@@ -129,6 +129,8 @@ pub struct Gateway {
     pub(crate) pace: Pace,
     /// Places for those who count much of the log.
     pub(crate) summaries: Arc<Semaphore>,
+    /// Places for trying a configuration that nobody put in force.
+    pub(crate) trials: Arc<Semaphore>,
     /// Exports under way: who reads theirs slowly keeps nobody else from anything.
     pub(crate) exports: Arc<Shed>,
     /// When the gateway was started.
@@ -153,6 +155,8 @@ pub(crate) const DEEPEST: usize = 1024;
 pub(crate) const INVALID_TOKEN: &str = "the token is no longer valid";
 /// Summaries that are counted at once.
 const SUMMARIES: usize = 4;
+/// Configurations that are tried at once.
+const TRIALS: usize = 2;
 /// Long tasks remembered at most.
 const TASKS: usize = 10_000;
 
@@ -183,6 +187,7 @@ impl Gateway {
             gaps: Gaps::default(),
             pace: Pace::default(),
             summaries: Arc::new(Semaphore::new(SUMMARIES)),
+            trials: Arc::new(Semaphore::new(TRIALS)),
             exports: Arc::default(),
             since: parts.clock.wall(),
             clock: parts.clock,

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use mcpproxy_control::Created;
@@ -17,10 +18,17 @@ use crate::daemon::{ConfigFiles, Daemon, SOCKET, configuration, flags, reload_an
 use crate::exit::{Exit, bad_input};
 use crate::logging;
 
+/// How long what goes on by itself may take once the gateway has ended.
+const LAST: Duration = Duration::from_secs(1);
+
 /// Runs the gateway.
 pub(crate) fn run(global: &Global, serve: &Serve) -> Result<Exit> {
     thread::spawn(read_rules);
-    runtime()?.block_on(run_async(global, serve))
+    let runtime = runtime()?;
+    let ended = runtime.block_on(run_async(global, serve));
+    // What somebody asked for and no longer hears, a trial of a configuration, say, ends with us.
+    runtime.shutdown_timeout(LAST);
+    ended
 }
 
 /// Reads the rules of the detectors ahead: they are half of what a start computes, and the first to

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
 use super::layers::too_many;
 use super::route::{For, Told};
@@ -179,13 +179,29 @@ pub(super) async fn summary(
     Asked(asked): Asked<Vec<(String, String)>>,
 ) -> Response {
     // Those before it do not take long, and whoever watches a page comes again and again.
-    let place = tokio::time::timeout(PATIENCE, gateway.summaries.acquire()).await;
-    let Ok(Ok(_place)) = place else {
-        return too_many(LATER);
-    };
     let asked = resolved(&gateway, asked);
     let control = Arc::clone(gateway.access.control());
-    blocking(move || control.activity_summary(&who, &asked)).await
+    few(&gateway.summaries, move || {
+        control.activity_summary(&who, &asked)
+    })
+    .await
+}
+
+/// Answers what takes long, a few at once: whoever hangs up ends the request, and not the work.
+pub(super) async fn few<T: Serialize>(
+    places: &Arc<Semaphore>,
+    question: impl FnOnce() -> Result<T, Refused> + Send + 'static,
+) -> Response {
+    let place = tokio::time::timeout(PATIENCE, Arc::clone(places).acquire_owned()).await;
+    let Ok(Ok(place)) = place else {
+        return too_many(LATER);
+    };
+    let answered = move || {
+        let answer = question();
+        drop(place);
+        answer
+    };
+    blocking(answered).await
 }
 
 /// Carries records away, chunk by chunk as they are read.

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::activity::{blocking, lost};
+use super::activity::{blocking, few, lost};
 use super::approvals::holds_key;
 use super::taken::Body;
 use super::{Done, Shared, Who, done, failed, refused};
@@ -93,7 +93,7 @@ pub(super) async fn validate(
         let valid = problems.is_empty();
         Ok(Checked { valid, problems })
     };
-    blocking(checked).await
+    few(&gateway.trials, checked).await
 }
 
 /// Changes the configuration and puts it in force, or leaves everything as it was.

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::activity::blocking;
+use super::activity::few;
 use super::config::{Change, text_or_patch};
 use super::taken::Body;
 use super::{Shared, Who, done, failed, refused};
@@ -103,5 +103,6 @@ pub(super) async fn replay(
     let back = u64::try_from(back.as_millis()).unwrap_or(u64::MAX);
     let since = mcpproxy_core::Wall(gateway.clock.wall().0.saturating_sub(back));
     let control = Arc::clone(gateway.access.control());
-    blocking(move || control.replay_policy(&who, &change, since)).await
+    let replayed = move || control.replay_policy(&who, &change, since);
+    few(&gateway.trials, replayed).await
 }

@@ -142,7 +142,7 @@ fn hooked(id: u128, phase: Phase, tool_use: Option<&str>) -> Deed {
         tool_use: tool_use.map(Into::into),
         owner: Owner::Agent,
         failed: false,
-        leads: Vec::new(),
+        leads: Some(Vec::new()),
         folder: None,
     };
     Deed {
