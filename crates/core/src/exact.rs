@@ -262,12 +262,12 @@ mod tests {
         let nested = format!(r#"{{"name":"a","after":{row}}}"#);
         let listed = format!(r#"{{"name":"a","by":{{"read":[{row}]}}}}"#);
         let named = r#"{"name":"a","operations":[{"read":null}]}"#;
-        let names = "expected one of `read`, `write`, `destructive`";
+        let expect = "expected one of `read`, `write`, `destructive`";
         for (text, said) in [
             (row, "invalid type: sequence, expected an object"),
             (&nested, "invalid type: sequence, expected an object"),
             (&listed, "invalid type: sequence, expected an object"),
-            (named, names),
+            (named, expect),
             (
                 r#"{"name":"a","operations":["reed"]}"#,
                 "unknown variant `reed`",

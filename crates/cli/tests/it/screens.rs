@@ -162,7 +162,7 @@ async fn a_second_gateway_is_told_who_has_the_data_folder() {
     let gateway = Gateway::start(&json!({})).await;
     let expect = "another mcpproxy is running with this data folder\nhint: `mcpproxy status` tells of \
         it; stop it, or choose another with `--data-dir`\n--- exit 3";
-    let same = gateway.address.to_string();
+    let same = gateway.address.clone();
     for said in [
         screen(&gateway.home, &["serve"]).await,
         screen(&gateway.home, &["serve", "--listen", &same]).await,

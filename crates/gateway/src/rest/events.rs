@@ -73,16 +73,12 @@ impl Filter {
 
 /// Returns an expression for the types that a listener may name.
 pub(super) fn types() -> String {
-    let kinds = Event::NAMES.iter().filter_map(|name| {
-        let starts = name.match_indices('.').map(|(at, _)| name.get(..at));
-        Some(
-            starts
-                .flatten()
-                .map(|start| format!("{start}.*"))
-                .collect::<Vec<_>>(),
-        )
-    });
-    let kinds: BTreeSet<_> = kinds.flatten().collect();
+    let starts = |name: &'static str| {
+        let dots = name.match_indices('.');
+        dots.filter_map(move |(at, _)| name.get(..at))
+    };
+    let kinds: BTreeSet<_> = Event::NAMES.into_iter().flat_map(starts).collect();
+    let kinds = kinds.into_iter().map(|start| format!("{start}.*"));
     let names = Event::NAMES.iter().map(|name| (*name).to_owned());
     let all: Vec<_> = names.chain(kinds).collect();
     let escaped = all.join("|").replace('.', "\\.").replace('*', "\\*");
