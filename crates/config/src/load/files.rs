@@ -173,6 +173,10 @@ pub(crate) fn text_of(file: &FilePath) -> Result<Option<String>, Problem> {
 
 fn bytes_of(file: &FilePath) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    // Whoever wants no configuration says so by this name.
+    if file == FilePath::new("/dev/null") {
+        return Ok(bytes);
+    }
     let most = u64::try_from(read::LARGEST_FILE)
         .unwrap_or(u64::MAX)
         .saturating_add(1);
